@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <leasehold/arguments.hpp>
+#include <leasehold/clock.hpp>
+#include <leasehold/job.hpp>
+#include <leasehold/lease.hpp>
+#include <leasehold/session.hpp>
+#include <leasehold/settlement.hpp>
+#include <leasehold/store.hpp>
+
+namespace leasehold {
+
+namespace detail {
+
+/// A range whose elements stay where they are while it is walked, and can be seen as a T.
+template <class Range, class T>
+concept range_of = requires(Range& range) {
+    { *std::begin(range) } -> std::convertible_to<const T&>;
+    std::end(range);
+} && std::is_lvalue_reference_v<decltype(*std::begin(std::declval<Range&>()))>;
+
+/// A range of pointers to markers or leases, to be changed through.
+template <class Range>
+concept range_of_pointers = requires(Range& range) {
+    { *std::begin(range) } -> std::convertible_to<marker*>;
+    std::end(range);
+};
+
+}  // namespace detail
+
+/// A durable queue in which a claim is a lease. Usable from several threads at once; neither copyable nor movable.
+///
+/// Every verb is one short transaction of the store (a claim behind many dead rows is several), and returns after its
+/// commit with no lock held. A rejection is an ordinary answer. Bad arguments throw `std::invalid_argument`, with
+/// nothing written; a fault of the store throws `store_error` or a child of it.
+template <class Clock, class Store>
+class basic_lease_queue {
+    static_assert(clock_policy<Clock>, "Clock is not a clock: see leasehold/clock.hpp");
+    static_assert(!clock_policy<Clock> || holds_for<Clock, Store>,
+                  "Clock holds less far than Store reaches: see leasehold/clock.hpp");
+    static_assert(!clock_policy<Clock> || !holds_for<Clock, Store> || readable_in<Clock, Store>,
+                  "Clock is not readable in this Store: see leasehold/clock.hpp");
+    static_assert(lease_store<Store>, "Store must model lease_store: see leasehold/store.hpp");
+
+public:
+    /// Opens the store, which is made where it is new. Throws `store_unsupported` where it was made with a clock of
+    /// another axis.
+    explicit basic_lease_queue(Store store, Clock clock = {}) : store_{std::move(store)}, clock_{std::move(clock)} {
+        store_.attach(Clock::axis);
+    }
+    basic_lease_queue(const basic_lease_queue&) = delete;
+    basic_lease_queue& operator=(const basic_lease_queue&) = delete;
+    ~basic_lease_queue() = default;
+
+    // ---- Work comes in ---------------------------------------------------------------------------------------------
+
+    /// Adds a job; where its key is in the queue already, changes nothing and answers with that row.
+    enqueued enqueue(const job& work) {
+        detail::check_job(work);
+        return in_transaction([&](auto& session) {
+            return session.enqueue(std::span{&work, 1}, on_conflict::keep_others).front();
+        });
+    }
+
+    /// Adds jobs in one transaction, judged in their order; the answers have the same order. With
+    /// `on_conflict::nothing` a conflict anywhere withholds all that are not there yet.
+    std::vector<enqueued> enqueue_many(std::span<const job> jobs, on_conflict policy = on_conflict::keep_others) {
+        detail::check_jobs(jobs);
+        return in_transaction([&](auto& session) { return session.enqueue(jobs, policy); });
+    }
+
+    // ---- Claims ----------------------------------------------------------------------------------------------------
+
+    /// Takes the next job of the queue for `lease_for` (above zero), or until its deadline if that is earlier.
+    std::optional<lease> claim(std::string_view owner, millis lease_for, std::string_view queue = "default") {
+        return first_of(claim_many(owner, lease_for, 1, queue));
+    }
+
+    /// Takes up to `limit` (1 to 1,000) jobs in one transaction. Fewer than there are only where very many rows had to
+    /// be set aside on the way.
+    std::vector<lease> claim_many(std::string_view owner, millis lease_for, std::size_t limit,
+                                  std::string_view queue = "default") {
+        detail::check_claim(owner, lease_for);
+        detail::check_name("queue", queue);
+        detail::check_limit(limit);
+        return take(owner, lease_for, std::span{&queue, 1}, limit);
+    }
+
+    /// Finishes one job and takes the next in one commit, without waiting. Claims whatever the finish answers. Where
+    /// `next` names no queue: from the finished job's own; from none where there is no such job.
+    finished_and_claimed finish_and_claim(const marker& round, std::string_view result, const claim_terms& next) {
+        detail::check_terms(next);
+        std::vector<std::string_view> queues(next.queues.begin(), next.queues.end());
+        std::string own_queue;
+        detail::claimed taken;
+        settlement finished = in_transaction([&](auto& session) {
+            settlement answer = only(session.finish(pointer_to(round), std::span{&result, 1}));
+            if (queues.empty() && answer.current) {
+                own_queue = session.queue_of(round.id);
+                queues.emplace_back(own_queue);
+            }
+            taken = session.claim(next.owner, next.lease_for, queues, 1);
+            return answer;
+        });
+        if (taken.cut_short && taken.leases.empty()) {
+            taken.leases = take(next.owner, next.lease_for, queues, 1);
+        }
+        return {std::move(finished), first_of(std::move(taken.leases))};
+    }
+
+    // ---- What a holder says: counts only while the whole marker equals the row and the lease is live -----------------
+
+    /// The job is done, for good. `result` is any bytes; empty: none.
+    settlement finish(const marker& round, std::string_view result = {}) {
+        return only(in_transaction([&](auto& session) {
+            return session.finish(pointer_to(round), std::span{&result, 1});
+        }));
+    }
+
+    /// Finishes each of a range of markers, leases or completions, in one transaction; answers in the same order.
+    template <class Range>
+        requires detail::range_of<Range, marker> || detail::range_of<Range, completion>
+    std::vector<settlement> finish_many(Range&& rounds) {
+        std::vector<const marker*> pointers;
+        std::vector<std::string_view> results;
+        for (const auto& each : rounds) {
+            if constexpr (detail::range_of<Range, marker>) {
+                pointers.push_back(&each);
+            } else {
+                pointers.push_back(&each.round);
+                results.push_back(each.result);
+            }
+        }
+        return in_transaction([&](auto& session) { return session.finish(pointers, results); });
+    }
+
+    /// Holds on for `lease_for` from now, or until the deadline if that is earlier; never shortens. On success `round`
+    /// holds the new lease end.
+    settlement renew(marker& round, millis lease_for) { return only(renew_many(std::array{&round}, lease_for)); }
+    settlement renew(lease& round, millis lease_for) { return only(renew_many(std::array{&round}, lease_for)); }
+
+    /// Renews each of a range of pointers to markers or leases, in one transaction.
+    template <detail::range_of_pointers Range>
+    std::vector<settlement> renew_many(Range&& rounds, millis lease_for) {
+        detail::check_lease_for(lease_for);
+        return prolong(rounds, [&](auto& session, auto pointers) { return session.renew(pointers, lease_for); });
+    }
+
+    /// After a renewal whose answer was lost: where the round still lives, `round` takes the row's lease end.
+    settlement refresh(marker& round) { return only(refreshed(std::array{&round})); }
+    settlement refresh(lease& round) { return only(refreshed(std::array{&round})); }
+
+    /// The attempt failed: ready again after `retry_after`, or set aside where it was the last. `error` is any bytes,
+    /// kept as text of at most 4 KiB.
+    settlement fail(const marker& round, std::string_view error, millis retry_after = {}) {
+        detail::check_length("retry_after", retry_after);
+        return in_transaction([&](auto& session) { return session.fail(round, error, retry_after); });
+    }
+
+    /// Gives the job back with its attempt unspent: ready again after `after`.
+    settlement release(const marker& round, millis after = {}) {
+        detail::check_length("after", after);
+        return only(in_transaction([&](auto& session) { return session.release(pointer_to(round), after); }));
+    }
+
+    /// Releases each of a range of markers or leases, in one transaction.
+    template <class Range>
+        requires detail::range_of<Range, marker>
+    std::vector<settlement> release_many(Range&& rounds, millis after = {}) {
+        detail::check_length("after", after);
+        std::vector<const marker*> pointers;
+        for (const marker& each : rounds) {
+            pointers.push_back(&each);
+        }
+        return in_transaction([&](auto& session) { return session.release(pointers, after); });
+    }
+
+    /// Sets the job aside for a person, who reads `why` (any bytes, kept as text of at most 4 KiB).
+    settlement quarantine(const marker& round, std::string_view why) {
+        return in_transaction([&](auto& session) { return session.quarantine(round, why); });
+    }
+
+    /// Leaves bytes for the next holder, in place of earlier ones. The marker stays as it is.
+    settlement checkpoint(const marker& round, std::string_view bytes) {
+        return in_transaction([&](auto& session) { return session.checkpoint(round, bytes); });
+    }
+
+    /// Evidence of an effect, perhaps after the lease. Changes no job, and is refused only where it cannot be true:
+    /// `foreign`, `missing`, `impossible_token`.
+    settlement leave_receipt(const marker& round, std::string_view note) {
+        return in_transaction([&](auto& session) { return session.leave_receipt(round, note); });
+    }
+
+    // ---- What an operator says: names the token that was seen; another by now, and nothing is done --------------------
+
+    /// Ends a live lease without its holder; the attempt stays spent.
+    amendment revoke(job_id id, claim_token seen) {
+        return in_transaction([&](auto& session) { return session.revoke(id, seen); });
+    }
+
+    amendment cancel(job_id id, std::optional<claim_token> seen = {}) {
+        return in_transaction([&](auto& session) { return session.cancel(id, seen); });
+    }
+
+    /// Sends a job that was set aside or cancelled back to work with all its attempts, and a deadline ahead if any.
+    amendment requeue(job_id id, claim_token seen, const requeue_options& options = {}) {
+        detail::check_schedule(options);
+        return in_transaction([&](auto& session) { return session.requeue(id, seen, options); });
+    }
+
+    /// Erases ended jobs, with their bytes and receipts; returns how many.
+    std::size_t prune(const prune_options& options) {
+        detail::check_length("older_than", options.older_than);
+        detail::check_limit(options.limit);
+        return in_transaction([&](auto& session) { return session.prune(options); });
+    }
+
+    /// For a copy of a store that lives on beside it, such as a restored backup: from here on no marker given out before
+    /// fits.
+    store_id new_store_id() { return store_.renew_identity(); }
+
+    // ---- Reading: never waits for a writer's lock longer than a commit takes ------------------------------------------
+
+    std::optional<record> find(job_id id) { return store_.view().find(id); }
+    std::optional<record> find(std::string_view queue, std::string_view key) {
+        detail::check_name("queue", queue);
+        detail::check_name("key", key);
+        return store_.view().find(queue, key);
+    }
+
+    page<record> list(const filter& which = {}) {
+        if (which.queue) {
+            detail::check_name("queue", *which.queue);
+        }
+        detail::check_limit(which.limit);
+        return store_.view().list(which);
+    }
+
+    statistics stats() { return store_.view().counts(); }
+
+    instant now() const { return take_reading(clock_).at; }
+
+    /// What is left of a lease by its holder's own reckoning, on the clock's pace; zero once it is over.
+    millis time_left(const lease& held) const {
+        return rules::time_left(held.local_until, std::chrono::ceil<std::chrono::milliseconds>(clock_.pace()));
+    }
+
+private:
+    /// The one way into the store for everything that writes.
+    template <class Verb>
+    auto in_transaction(const Verb& verb) {
+        auto transaction = store_.begin(clock_);
+        detail::session session{transaction};
+        auto answer = verb(session);
+        transaction.commit();
+        return answer;
+    }
+
+    std::vector<lease> take(std::string_view owner, millis lease_for, std::span<const std::string_view> queues,
+                            std::size_t limit) {
+        for (;;) {
+            detail::claimed taken =
+                in_transaction([&](auto& session) { return session.claim(owner, lease_for, queues, limit); });
+            if (!taken.cut_short || !taken.leases.empty()) {
+                return std::move(taken.leases);
+            }
+        }
+    }
+
+    /// A verb that moves lease ends: what it came to reaches the caller's markers after the commit.
+    template <class Range, class Verb>
+    std::vector<settlement> prolong(const Range& rounds, const Verb& verb) {
+        std::vector<const marker*> pointers;
+        for (const marker* const each : rounds) {
+            pointers.push_back(each);
+        }
+        reading now;
+        std::vector<settlement> answers = in_transaction([&](auto& session) {
+            std::vector<settlement> judged = verb(session, std::span<const marker* const>{pointers});
+            now = session.now();
+            return judged;
+        });
+        auto answer = answers.cbegin();
+        for (auto* const each : rounds) {
+            if (*answer) {
+                each->lease_until = answer->current->round.lease_until;
+                if constexpr (std::is_base_of_v<lease, std::remove_pointer_t<decltype(each)>>) {
+                    each->local_until = rules::local_end(now.pace, now.at, each->lease_until);
+                }
+            }
+            ++answer;
+        }
+        return answers;
+    }
+
+    template <class Range>
+    std::vector<settlement> refreshed(const Range& rounds) {
+        return prolong(rounds, [](auto& session, auto pointers) { return session.refresh(pointers); });
+    }
+
+    static std::optional<lease> first_of(std::vector<lease> leases) {
+        return leases.empty() ? std::nullopt : std::optional<lease>{std::move(leases.front())};
+    }
+
+    static settlement only(std::vector<settlement> answers) { return std::move(answers.front()); }
+
+    static std::array<const marker*, 1> pointer_to(const marker& round) { return {&round}; }
+
+    Store store_;
+    Clock clock_;
+};
+
+}  // namespace leasehold

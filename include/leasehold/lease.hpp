@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <leasehold/job.hpp>
+#include <leasehold/marker.hpp>
+#include <leasehold/settlement.hpp>
+#include <leasehold/time.hpp>
+
+namespace leasehold {
+
+/// One successful claim, as its holder has it: the right to hold the job during [granted, lease_until). Move-only; its
+/// marker may be copied.
+struct lease : marker {
+    std::string key{};
+    std::string queue{};
+    std::string payload{};
+    std::optional<instant> deadline{};
+    std::string checkpoint{};         ///< what an earlier holder left for the next
+    std::vector<receipt> receipts{};  ///< evidence of earlier rounds, oldest first: ask before you send again
+    instant granted{};                ///< the clock's reading in the transaction that granted it
+    pace_point local_until{};         ///< the holder's own reckoning of `lease_until`
+
+    lease() = default;
+    lease(lease&&) noexcept = default;
+    lease& operator=(lease&&) noexcept = default;
+    lease(const lease&) = delete;
+    lease& operator=(const lease&) = delete;
+    ~lease() = default;
+};
+
+/// What a claim asks for.
+struct claim_terms {
+    std::string owner{};                ///< who runs it: 1 to 255 bytes of UTF-8; proves nothing
+    millis lease_for{};                 ///< above zero
+    std::vector<std::string> queues{};  ///< earlier ones first
+    millis wait = longest;              ///< only `wait_claim` waits
+};
+
+struct finished_and_claimed {
+    settlement finished{};
+    std::optional<lease> next{};
+};
+
+/// One of `finish_many`: the round that is over, and its result.
+struct completion {
+    marker round{};
+    std::string result{};
+};
+
+}  // namespace leasehold

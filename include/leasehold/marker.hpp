@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <leasehold/text.hpp>
+#include <leasehold/time.hpp>
+#include <leasehold/values.hpp>
+
+namespace leasehold {
+
+/// What must equal the row for a holder's call to count. A small value: copy it, send it, keep it; it proves which
+/// round was held, not who presents it.
+struct marker {
+    store_id store{};
+    job_id id{};
+    std::string owner{};
+    claim_token token{};
+    std::int32_t attempt = 0;  ///< rounds that count against `max_attempts`, this one included
+    instant lease_until{};     ///< the lease covers [granted, lease_until)
+
+    friend bool operator==(const marker&, const marker&) noexcept = default;
+
+    marker_view view() const noexcept { return {store, id, owner, token, attempt, lease_until}; }
+
+    /// The marker that `text`, made by `to_text`, stands for; nothing for any other text.
+    static std::optional<marker> from_text(std::string_view text);
+};
+
+/// `store/id/token/attempt/lease_until/owner`: 32 hexadecimal digits, four decimal numbers, the name as it is.
+inline std::string to_text(const marker& m) {
+    return to_text(m.store) + '/' + to_text(m.id) + '/' + to_text(m.token) + '/' + std::to_string(m.attempt) + '/' +
+           to_text(m.lease_until) + '/' + m.owner;
+}
+
+namespace detail {
+
+/// What stands before the next `/`, which is taken off `text` with it; nothing where there is none.
+constexpr std::optional<std::string_view> next_field(std::string_view& text) noexcept {
+    const std::size_t end = text.find('/');
+    if (end == std::string_view::npos) {
+        return std::nullopt;
+    }
+    const std::string_view field = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    return field;
+}
+
+template <class Number>
+bool parse(std::optional<std::string_view> field, Number& number, int base = 10) noexcept {
+    if (!field) {
+        return false;
+    }
+    const char* const end = field->data() + field->size();
+    const auto [stopped, error] = std::from_chars(field->data(), end, number, base);
+    return error == std::errc{} && stopped == end;
+}
+
+inline bool parse(std::optional<std::string_view> field, store_id& id) noexcept {
+    if (!field || field->size() != 2 * id.bytes.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < id.bytes.size(); ++i) {
+        if (!parse(field->substr(2 * i, 2), id.bytes[i], 16)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace detail
+
+inline std::optional<marker> marker::from_text(std::string_view text) {
+    marker m;
+    std::string_view rest = text;
+    std::int64_t lease_until = 0;
+    const bool parsed = detail::parse(detail::next_field(rest), m.store) &&
+                        detail::parse(detail::next_field(rest), m.id.value) &&
+                        detail::parse(detail::next_field(rest), m.token.value) &&
+                        detail::parse(detail::next_field(rest), m.attempt) &&
+                        detail::parse(detail::next_field(rest), lease_until);
+    if (!parsed || !detail::is_name(rest)) {
+        return std::nullopt;
+    }
+    m.owner = rest;
+    m.lease_until = instant{std::chrono::milliseconds{lease_until}};
+    // One marker, one text: leading zeros, capitals and the like stand for nothing.
+    return to_text(m) == text ? std::optional{m} : std::nullopt;
+}
+
+}  // namespace leasehold

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <leasehold/arguments.hpp>
+#include <leasehold/job.hpp>
+#include <leasehold/lease.hpp>
+#include <leasehold/rules.hpp>
+#include <leasehold/settlement.hpp>
+#include <leasehold/store.hpp>
+#include <leasehold/text.hpp>
+#include <leasehold/time.hpp>
+
+namespace leasehold::detail {
+
+/// What a claim in one transaction came to.
+struct claimed {
+    std::vector<lease> leases{};
+    bool cut_short = false;  ///< as many rows were set aside as one transaction may: look on in the next
+};
+
+/// Every verb, once, over an open transaction whose owner commits it. It takes rows from the store, asks the rules, and
+/// gives the rows back. Each verb locks first and reads the clock then. Arguments have been checked.
+template <store_transaction Transaction>
+class session {
+public:
+    /// The most rows that one transaction sets aside, so that the lock is not held for long.
+    static constexpr std::size_t most_set_aside = 1000;
+
+    explicit session(Transaction& transaction) : transaction_{transaction}, store_{transaction.identity()} {}
+
+    std::vector<enqueued> enqueue(std::span<const job> jobs, on_conflict policy) {
+        const instant now = transaction_.now().at;
+        std::vector<insertion> rows;
+        rows.reserve(jobs.size());
+        for (const job& work : jobs) {
+            const span_of_work span = schedule(work, now, jobs.size() > 1 ? &work - jobs.data() : -1);
+            const rules::vesting start = vest(work.queue, work.priority, span.due, now);
+            rows.push_back({&work, rules::enqueue(work.max_attempts, span.deadline, start), now});
+        }
+        return transaction_.insert(rows, policy);
+    }
+
+    /// Takes up to `limit` jobs from the queues in their order; sets aside what can no longer be worked on.
+    claimed claim(std::string_view owner, millis lease_for, std::span<const std::string_view> queues,
+                  std::size_t limit) {
+        claimed answer;
+        std::size_t put_aside = 0;
+        for (const std::string_view queue : queues) {
+            bool all_seen = false;
+            while (!all_seen && answer.leases.size() < limit) {
+                if (put_aside >= most_set_aside) {
+                    answer.cut_short = true;
+                    break;
+                }
+                const std::size_t left = limit - answer.leases.size();
+                const std::size_t wanted = left + std::min(put_aside, most_set_aside - put_aside);
+                std::vector<row> rows = transaction_.vested(queue, wanted);
+                const std::size_t before = answer.leases.size() + put_aside;
+                all_seen = rows.size() < wanted;
+                put_aside += take(rows, owner, lease_for, left, answer.leases);
+                all_seen = all_seen || answer.leases.size() + put_aside == before;
+            }
+        }
+        add_bytes(answer.leases);
+        return answer;
+    }
+
+    std::vector<settlement> finish(std::span<const marker* const> rounds, std::span<const std::string_view> results) {
+        return settle(rounds, [&](std::size_t i, const row& held, const reading& now, change& to) {
+            to.result = results.empty() ? std::string_view{} : results[i];
+            return rules::finish(held.columns(), now.at);
+        });
+    }
+
+    /// On success the marker holds the new lease end; the caller passes it on after the commit.
+    std::vector<settlement> renew(std::span<const marker* const> rounds, millis lease_for) {
+        return settle(rounds, [&](std::size_t, const row& held, const reading& now, change&) {
+            return rules::renew(held.columns(), lease_for, now.at);
+        });
+    }
+
+    std::vector<settlement> refresh(std::span<const marker* const> rounds) {
+        return settle(
+            rounds, [](std::size_t, const row& held, const reading&, change&) { return held.columns(); },
+            rules::match::same_round);
+    }
+
+    settlement fail(const marker& round, std::string_view error, millis retry_after) {
+        const std::string text = made_valid(error);
+        return settle_one(round, [&](std::size_t, const row& held, const reading& now, change&) {
+            return rules::fail(held.columns(), text, vest_after(held, retry_after, now.at), now.at);
+        });
+    }
+
+    std::vector<settlement> release(std::span<const marker* const> rounds, millis after) {
+        return settle(rounds, [&](std::size_t, const row& held, const reading& now, change&) {
+            return rules::release(held.columns(), vest_after(held, after, now.at));
+        });
+    }
+
+    settlement quarantine(const marker& round, std::string_view why) {
+        const std::string text = made_valid(why);
+        return settle_one(round, [&](std::size_t, const row& held, const reading& now, change&) {
+            return rules::quarantine(held.columns(), text, now.at);
+        });
+    }
+
+    settlement checkpoint(const marker& round, std::string_view bytes) {
+        return settle_one(round, [&](std::size_t, const row& held, const reading&, change& to) {
+            to.checkpoint = bytes;
+            return held.columns();
+        });
+    }
+
+    settlement leave_receipt(const marker& round, std::string_view note) {
+        std::vector<row> rows = hold_one(round.store == store_ ? round.id : job_id{});
+        const instant now = transaction_.now().at;
+        const std::optional<rules::columns> seen = seen_of(rows);
+        const verdict why = rules::judge_receipt(round.view(), store_, seen ? &*seen : nullptr);
+        if (why == verdict::applied) {
+            transaction_.add_receipt(round.id, {round.token, round.owner, now, made_valid(note)});
+        }
+        return {why, now, round, standing_of(rows)};
+    }
+
+    amendment revoke(job_id id, claim_token seen) {
+        return amend(
+            id, [&](const rules::columns* now_there, instant) { return rules::judge_revoke(now_there, seen); },
+            [&](const row& held, instant now, change&) {
+                return rules::revoke(held.columns(), vest_after(held, {}, now));
+            });
+    }
+
+    amendment cancel(job_id id, std::optional<claim_token> seen) {
+        return amend(
+            id, [&](const rules::columns* now_there, instant) { return rules::judge_cancel(now_there, seen); },
+            [](const row& held, instant now, change&) { return rules::cancel(held.columns(), now); });
+    }
+
+    amendment requeue(job_id id, claim_token seen, const requeue_options& how) {
+        const bool new_deadline = how.deadline || how.expires_in;
+        return amend(
+            id,
+            [&](const rules::columns* now_there, instant now) {
+                return rules::judge_requeue(now_there, seen, new_deadline, now);
+            },
+            [&](const row& held, instant now, change& to) {
+                const span_of_work span = resolve(how, now, held.deadline);
+                to.result = std::string_view{};
+                return rules::requeue(held.columns(), span.deadline,
+                                      vest(held.queue, held.priority, span.due, now));
+            });
+    }
+
+    std::size_t prune(const prune_options& which) {
+        const instant before = saturating_subtract(transaction_.now().at, which.older_than);
+        std::vector<job_id> ids;
+        for (const row& candidate : transaction_.ended(before, which.limit, which.quarantined)) {
+            if (rules::is_prunable(candidate.columns(), before, which.quarantined)) {
+                ids.push_back(candidate.id);
+            }
+        }
+        transaction_.erase(ids);
+        return ids.size();
+    }
+
+    reading now() { return transaction_.now(); }
+
+    /// The queue of a job that is there.
+    std::string queue_of(job_id id) { return hold_one(id).front().queue; }
+
+private:
+    span_of_work schedule(const job& work, instant now, std::ptrdiff_t index) const {
+        try {
+            return resolve(work, now);
+        } catch (const std::invalid_argument& refused) {
+            if (index < 0) {
+                throw;
+            }
+            refuse("job " + std::to_string(index), refused.what());
+        }
+    }
+
+    rules::vesting vest(const std::string& queue, std::int32_t priority, instant due, instant now) {
+        return rules::vest(due, now, rules::must_wait(due, now) ? std::nullopt : tail(queue, priority));
+    }
+
+    rules::vesting vest_after(const row& held, millis after, instant now) {
+        return vest(held.queue, held.priority, rules::clamped(now, after, held.deadline), now);
+    }
+
+    /// The end of the line of rows that do not wait. A batch mostly asks for one queue and priority again and again, and
+    /// what it adds there itself changes no answer of `rules::vest` by the same clock reading.
+    std::optional<instant> tail(const std::string& queue, std::int32_t priority) {
+        if (!tail_ || tail_->priority != priority || tail_->queue != queue) {
+            tail_ = known_tail{queue, priority, transaction_.tail(queue, priority)};
+        }
+        return tail_->at;
+    }
+
+    std::vector<row> hold_one(job_id id) { return transaction_.hold(std::span{&id, 1}); }
+
+    static std::optional<rules::columns> seen_of(const std::vector<row>& rows) {
+        return rows.empty() ? std::nullopt : std::optional{rows.front().columns()};
+    }
+
+    standing standing_of(const row& held) const {
+        return {{store_, held.id, held.owner, held.token, held.attempt, held.lease_until.value_or(instant{})},
+                held.state,
+                held.ended_by,
+                held.deadline};
+    }
+
+    std::optional<standing> standing_of(const std::vector<row>& rows) const {
+        return rows.empty() ? std::nullopt : std::optional{standing_of(rows.front())};
+    }
+
+    /// Grants or sets aside, in order, until `left` are granted. Returns how many were set aside.
+    std::size_t take(std::vector<row>& rows, std::string_view owner, millis lease_for, std::size_t left,
+                     std::vector<lease>& granted) {
+        const reading now = transaction_.now();
+        std::vector<change> changes;
+        std::vector<row*> taken;
+        for (row& candidate : rows) {
+            if (taken.size() == left) {
+                break;
+            }
+            const rules::columns seen = candidate.columns();
+            const rules::decision decided = rules::decide(seen, now.at, now.taking_at);
+            if (decided.what == rules::taking::leave) {
+                continue;
+            }
+            if (decided.what == rules::taking::grant) {
+                candidate.assign(rules::grant(seen, owner, lease_for, now.at));
+                taken.push_back(&candidate);
+            } else {
+                candidate.assign(rules::put_aside(seen, decided.why, now.at));
+            }
+            changes.push_back({&candidate});
+        }
+        transaction_.write(changes);
+        for (row* const held : taken) {
+            granted.push_back(lease_of(*held, now));
+        }
+        return changes.size() - taken.size();
+    }
+
+    lease lease_of(row& held, const reading& now) const {
+        lease granted;
+        granted.store = store_;
+        granted.id = held.id;
+        granted.owner = std::move(held.owner);
+        granted.token = held.token;
+        granted.attempt = held.attempt;
+        granted.lease_until = *held.lease_until;
+        granted.key = std::move(held.key);
+        granted.queue = std::move(held.queue);
+        granted.deadline = held.deadline;
+        granted.granted = now.at;
+        granted.local_until = rules::local_end(now.pace, now.at, granted.lease_until);
+        return granted;
+    }
+
+    void add_bytes(std::vector<lease>& leases) {
+        if (leases.empty()) {
+            return;
+        }
+        std::vector<job_id> ids(leases.size());
+        std::transform(leases.begin(), leases.end(), ids.begin(), [](const lease& held) { return held.id; });
+        std::vector<row_bytes> bytes = transaction_.bytes(ids);
+        for (std::size_t i = 0; i < leases.size(); ++i) {
+            leases[i].payload = std::move(bytes[i].payload);
+            leases[i].checkpoint = std::move(bytes[i].checkpoint);
+            leases[i].receipts = std::move(bytes[i].receipts);
+        }
+    }
+
+    /// The one way of every holder's verb: hold the rows, read the clock, judge each marker in the order given, make the
+    /// change where the answer is `applied`.
+    template <class Effect>
+    std::vector<settlement> settle(std::span<const marker* const> rounds, const Effect& effect,
+                                   rules::match how = rules::match::whole_marker) {
+        std::vector<job_id> ids;
+        ids.reserve(rounds.size());
+        for (const marker* const round : rounds) {
+            if (round->store == store_) {
+                ids.push_back(round->id);
+            }
+        }
+        std::sort(ids.begin(), ids.end());
+        ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+
+        std::vector<row> rows = transaction_.hold(ids);
+        const reading now = transaction_.now();
+        std::vector<change> changes(rows.size());
+        std::vector<settlement> answers;
+        answers.reserve(rounds.size());
+        for (std::size_t i = 0; i < rounds.size(); ++i) {
+            const marker& round = *rounds[i];
+            const auto at = std::lower_bound(rows.begin(), rows.end(), round.id,
+                                             [](const row& held, job_id id) { return held.id < id; });
+            const bool found = round.store == store_ && at != rows.end() && at->id == round.id;
+            const std::optional<rules::columns> seen = found ? std::optional{at->columns()} : std::nullopt;
+            const verdict why = rules::judge(round.view(), store_, seen ? &*seen : nullptr, now.at, how);
+            if (why == verdict::applied) {
+                change& to = changes[static_cast<std::size_t>(at - rows.begin())];
+                const rules::columns next = effect(i, *at, now, to);
+                if (next != *seen || to.result || to.checkpoint) {
+                    at->assign(next);
+                    to.to = &*at;
+                }
+            }
+            answers.push_back({why, now.at, round, found ? std::optional{standing_of(*at)} : std::nullopt});
+        }
+        std::erase_if(changes, [](const change& c) { return c.to == nullptr; });
+        transaction_.write(changes);
+        return answers;
+    }
+
+    template <class Effect>
+    settlement settle_one(const marker& round, const Effect& effect) {
+        const marker* const only = &round;
+        return std::move(settle(std::span{&only, 1}, effect).front());
+    }
+
+    template <class Judge, class Effect>
+    amendment amend(job_id id, const Judge& judge, const Effect& effect) {
+        std::vector<row> rows = hold_one(id);
+        const instant now = transaction_.now().at;
+        const std::optional<rules::columns> seen = seen_of(rows);
+        const verdict why = judge(seen ? &*seen : nullptr, now);
+        if (why == verdict::applied) {
+            change to{&rows.front()};
+            rows.front().assign(effect(rows.front(), now, to));
+            transaction_.write(std::span{&to, 1});
+        }
+        return {why, now, id, standing_of(rows)};
+    }
+
+    struct known_tail {
+        std::string queue{};
+        std::int32_t priority = 0;
+        std::optional<instant> at{};
+    };
+
+    Transaction& transaction_;
+    store_id store_;
+    std::optional<known_tail> tail_{};
+};
+
+}  // namespace leasehold::detail

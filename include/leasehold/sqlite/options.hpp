@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <leasehold/time.hpp>
+
+namespace leasehold {
+
+/// How a file keeps its transactions whole: by a rollback journal, or by a write-ahead log.
+enum class journal_mode : std::uint8_t { rollback, wal };
+
+constexpr std::string_view to_text(journal_mode mode) noexcept {
+    return mode == journal_mode::wal ? "write-ahead log" : "rollback journal";
+}
+
+/// What a commit waits for. `full`: what was answered survives a power cut, so a token is never given twice. `normal`
+/// and `off` are faster, and give that up.
+enum class synchronous_mode : std::uint8_t { off = 0, normal = 1, full = 2, extra = 3 };
+
+struct sqlite_options {
+    /// Unset: an existing file as it is, a new one by rollback journal. Set, and the file is otherwise: refused.
+    std::optional<journal_mode> journal{};
+    synchronous_mode synchronous = synchronous_mode::full;
+    /// How long a call waits for the file's lock, on the steady clock.
+    millis busy_timeout = std::chrono::seconds{5};
+    /// Who may use a file that is made: permission bits, whatever the process's mask.
+    unsigned file_mode = 0600;
+};
+
+}  // namespace leasehold

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/random_store_id.hpp>
+#include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/rows.hpp>
+#include <leasehold/sqlite/sql.hpp>
+#include <leasehold/values.hpp>
+
+namespace leasehold::detail::sqlite {
+
+/// Rolls back what was begun and not committed; never throws.
+class open_transaction {
+public:
+    template <std::size_t Size>
+    open_transaction(connection& on, const sql<Size>& begin) : on_{on} {
+        on_.prepared(begin).run();
+    }
+    open_transaction(const open_transaction&) = delete;
+    open_transaction& operator=(const open_transaction&) = delete;
+    ~open_transaction() {
+        if (on_.in_transaction()) {
+            on_.roll_back();
+        }
+    }
+
+private:
+    connection& on_;
+};
+
+/// What a file says of itself.
+struct meta {
+    store_id identity{};
+    std::string axis{};
+};
+
+/// Reads and checks `leasehold_meta`; throws where the file is not one that this library works on.
+inline meta read_meta(connection& on) {
+    running row = on.prepared(select_meta);
+    if (!row.step()) {
+        throw store_corrupt{"leasehold_meta has no row"};
+    }
+    if (row.integer(0) != schema_version) {
+        throw store_unsupported{"the file has leasehold's schema " + std::to_string(row.integer(0)) +
+                                "; this library knows schema " + std::to_string(schema_version)};
+    }
+    meta found;
+    const std::string id = row.bytes(1);
+    if (id.size() != found.identity.bytes.size()) {
+        throw store_corrupt{"leasehold_meta.store_id has " + std::to_string(id.size()) + " bytes, not 16"};
+    }
+    std::copy(id.begin(), id.end(), found.identity.bytes.begin());
+    found.axis = row.text(2);
+    return found;
+}
+
+inline std::vector<std::string> first_column(running& query) {
+    std::vector<std::string> all;
+    while (query.step()) {
+        all.push_back(query.text(0));
+    }
+    return all;
+}
+
+inline bool contains(const std::vector<std::string>& all, std::string_view name) {
+    return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+/// Throws `store_unsupported` for the first column of a table that is missing.
+inline void check_columns(connection& on, const schema_object& table) {
+    const std::string name{table.name};
+    running query = on.prepared(table_columns);
+    query.bind(name);
+    const std::vector<std::string> found = first_column(query);
+    std::string_view rest = table.columns;
+    while (!rest.empty()) {
+        const std::string_view column = rest.substr(0, rest.find(' '));
+        if (!contains(found, column)) {
+            throw store_unsupported{"the file's table " + name + " has no column " + std::string{column}};
+        }
+        rest.remove_prefix(column.size() + 1);
+    }
+}
+
+/// What the file says of itself where it is made already; nothing where it has no table of ours. Throws
+/// `store_unsupported` for a schema that is newer, foreign or not whole. Reads only.
+inline std::optional<meta> check_schema(connection& on) {
+    running query = on.prepared(our_objects);
+    const std::vector<std::string> found = first_column(query);
+    if (found.empty()) {
+        return std::nullopt;
+    }
+    if (!contains(found, "leasehold_meta")) {
+        throw store_unsupported{"the file has a table " + found.front() + ", but no table leasehold_meta"};
+    }
+    check_columns(on, expected_schema.front());
+    meta known = read_meta(on);  // before the rest: a newer schema may look otherwise
+    for (const schema_object& object : expected_schema) {
+        if (!contains(found, object.name)) {
+            throw store_unsupported{"the file has no " + std::string{object.columns.empty() ? "index " : "table "} +
+                                    std::string{object.name}};
+        }
+        check_columns(on, object);
+    }
+    return known;
+}
+
+/// Makes the schema where the file has none. Any number of processes may try at once: one of them does it.
+inline void attach(connection& on, clock_axis axis) {
+    std::optional<meta> known;
+    {
+        const open_transaction reading{on, begin_read};
+        known = check_schema(on);
+    }
+    if (!known) {
+        const open_transaction writing{on, begin_write};
+        known = check_schema(on);
+        if (!known) {
+            known = meta{random_store_id(), std::string{to_text(axis)}};
+            on.execute(create_schema.c_str());
+            on.prepared(insert_meta).bind(schema_version, blob{bytes_of(known->identity)}, known->axis).run();
+            on.commit();
+        }
+    }
+    if (known->axis != to_text(axis)) {
+        throw store_unsupported{"the file's instants are of a " + readable(known->axis) + " clock, not of a " +
+                                std::string{to_text(axis)} + " clock"};
+    }
+}
+
+}  // namespace leasehold::detail::sqlite

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <leasehold/job.hpp>
+#include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/rows.hpp>
+#include <leasehold/sqlite/schema.hpp>
+#include <leasehold/sqlite/sql.hpp>
+#include <leasehold/sqlite/turn.hpp>
+
+namespace leasehold::detail::sqlite {
+
+/// A snapshot, on a connection that only reads. In a rollback journal it keeps commits waiting: it ends with the call.
+class view {
+public:
+    view(turn_taken turn, connection& on)
+        : turn_{std::move(turn)}, on_{on}, open_{on, begin_read}, identity_{read_meta(on).identity} {}
+
+    std::optional<record> find(job_id id) {
+        std::optional<record> found = without_bytes(id);
+        if (found) {
+            found->payload = bytes_of(on_, select_payload, id);
+            found->result = bytes_of(on_, select_result, id);
+            found->checkpoint = bytes_of(on_, select_checkpoint, id);
+        }
+        return found;
+    }
+
+    std::optional<record> find(std::string_view queue, std::string_view key) {
+        const std::string queue_name{queue};
+        const std::string key_name{key};
+        running query = on_.prepared(select_id_of_key);
+        return query.bind(queue_name, key_name).step() ? find(job_id{query.integer(0)}) : std::nullopt;
+    }
+
+    page<record> list(const filter& which) {
+        const auto state = which.state ? std::optional{number(*which.state)} : std::optional<std::int64_t>{};
+        page<record> answer;
+        running query = on_.prepared(list_rows);
+        query.bind(which.after.value, which.queue, state, static_cast<std::int64_t>(which.limit) + 1);
+        while (query.step()) {
+            if (answer.items.size() == which.limit) {
+                answer.next = answer.items.back().id;
+                break;
+            }
+            answer.items.push_back(with_sizes(read_row(query)));
+        }
+        return answer;
+    }
+
+    statistics counts() {
+        statistics answer;
+        running query = on_.prepared(count_rows);
+        while (query.step()) {
+            std::string queue = query.text(0);
+            if (answer.queues.empty() || answer.queues.back().queue != queue) {
+                answer.queues.push_back({.queue = std::move(queue)});
+            }
+            answer.queues.back().add(bounded<job_state>(query, 1, {}, "state", 0, 4), query.integer(2) != 0,
+                                     static_cast<std::uint64_t>(query.integer(3)), instant_at(query, 4));
+        }
+        return answer;
+    }
+
+private:
+    std::optional<record> without_bytes(job_id id) {
+        running query = on_.prepared(select_row);
+        return query.bind(id.value).step() ? std::optional{with_sizes(read_row(query))} : std::nullopt;
+    }
+
+    record with_sizes(row job) {
+        record shown{{std::move(job)}};
+        shown.store = identity_;
+        running query = on_.prepared(select_sizes);
+        query.bind(shown.id.value).step();
+        shown.payload_size = static_cast<std::size_t>(query.integer(0));
+        shown.result_size = static_cast<std::size_t>(query.integer(1));
+        shown.checkpoint_size = static_cast<std::size_t>(query.integer(2));
+        shown.receipts = receipts_of(on_, shown.id);
+        return shown;
+    }
+
+    turn_taken turn_;
+    connection& on_;
+    open_transaction open_;
+    store_id identity_;
+};
+
+}  // namespace leasehold::detail::sqlite

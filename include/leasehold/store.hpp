@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <leasehold/clock.hpp>
+#include <leasehold/job.hpp>
+#include <leasehold/time.hpp>
+#include <leasehold/values.hpp>
+
+namespace leasehold {
+
+/// A row to make: the job as it was enqueued, and what the rules made of it.
+struct insertion {
+    const job* content = nullptr;
+    rules::columns columns{};
+    instant enqueued_at{};
+};
+
+/// A row as it shall be. Bytes that are not named stay as they are; empty ones mean none.
+struct change {
+    const row* to = nullptr;
+    std::optional<std::string_view> result{};
+    std::optional<std::string_view> checkpoint{};
+};
+
+/// The bytes of a granted row.
+struct row_bytes {
+    std::string payload{};
+    std::string checkpoint{};
+    std::vector<receipt> receipts{};  ///< oldest first
+};
+
+/// A write transaction. What it wrote is there for all, or for nobody: `~t` rolls back, and never throws.
+template <class T>
+concept store_transaction =
+    std::is_nothrow_destructible_v<T> &&
+    requires(T& t, std::string_view queue, std::int32_t priority, std::size_t limit, std::span<const job_id> ids,
+             std::span<const insertion> jobs, std::span<const change> changes, on_conflict conflict, job_id id,
+             const receipt& note, instant before, bool quarantined) {
+        { t.identity() } -> std::convertible_to<store_id>;
+        { t.now() } -> std::convertible_to<reading>;
+        { t.vested(queue, limit) } -> std::same_as<std::vector<row>>;
+        { t.hold(ids) } -> std::same_as<std::vector<row>>;
+        { t.bytes(ids) } -> std::same_as<std::vector<row_bytes>>;
+        { t.insert(jobs, conflict) } -> std::same_as<std::vector<enqueued>>;
+        { t.tail(queue, priority) } -> std::same_as<std::optional<instant>>;
+        { t.ended(before, limit, quarantined) } -> std::same_as<std::vector<row>>;
+        t.write(changes);
+        t.erase(ids);
+        t.add_receipt(id, note);
+        t.commit();
+    };
+
+/// A snapshot to read. It never takes the write lock, and ends with the object.
+template <class V>
+concept store_view = std::is_nothrow_destructible_v<V> &&
+                     requires(V& view, job_id id, std::string_view queue, std::string_view key, const filter& which) {
+                         { view.find(id) } -> std::same_as<std::optional<record>>;
+                         { view.find(queue, key) } -> std::same_as<std::optional<record>>;
+                         { view.list(which) } -> std::same_as<page<record>>;
+                         { view.counts() } -> std::same_as<statistics>;
+                     };
+
+/// Keeps rows and gives transactions over them; it has no rule of its own. `attach` makes the store where it is new,
+/// and refuses another clock axis than the one it was made with.
+template <class Store>
+concept lease_store = std::movable<Store> && requires(Store& store, const manual_clock& clock, clock_axis axis) {
+    { Store::reaches } -> std::convertible_to<reach>;
+    store.attach(axis);
+    { store.begin(clock) } -> store_transaction;
+    { store.view() } -> store_view;
+    store.renew_identity();
+};
+
+/// Whether the clock's answer holds wherever the store reaches.
+template <class Clock, class Store>
+concept holds_for = Store::reaches <= Clock::holds;
+
+/// Whether the store can read the clock.
+template <class Clock, class Store>
+concept readable_in = local_clock<Clock> && requires(Store& store, const Clock& clock) { store.begin(clock); };
+
+/// Whether a queue may be made of the two.
+template <class Clock, class Store>
+concept clock_for = clock_policy<Clock> && holds_for<Clock, Store> && readable_in<Clock, Store>;
+
+}  // namespace leasehold

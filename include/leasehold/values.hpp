@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <leasehold/time.hpp>
+
+namespace leasehold {
+
+/// Which row: 1 or more, given by the store, never used again in it.
+struct job_id {
+    std::int64_t value = 0;
+    friend constexpr auto operator<=>(job_id, job_id) noexcept = default;
+};
+
+/// Which round of a job: 0 before the first claim, one higher at every claim, never down or back.
+struct claim_token {
+    std::int64_t value = 0;
+    friend constexpr auto operator<=>(claim_token, claim_token) noexcept = default;
+};
+
+/// Which store: 128 random bits made with it, so that a marker of another file, or of the file before a backup was
+/// restored, fits nowhere.
+struct store_id {
+    std::array<std::uint8_t, 16> bytes{};
+    friend constexpr auto operator<=>(const store_id&, const store_id&) noexcept = default;
+};
+
+/// Where a job stands. The numbers are what stores keep.
+enum class job_state : std::uint8_t { ready = 0, leased = 1, finished = 2, quarantined = 3, cancelled = 4 };
+
+constexpr bool has_ended(job_state state) noexcept {
+    return state != job_state::ready && state != job_state::leased;
+}
+
+/// Who ended a job. The numbers are what stores keep.
+enum class ender : std::uint8_t { holder = 0, claim = 1, operator_ = 2 };
+
+/// Why the queue set a job aside on its own. `to_text` of it is the reason that the row then carries.
+enum class set_aside : std::uint8_t { deadline_passed, attempts_exhausted, token_exhausted };
+
+/// What became of a verb that names a job. Everything but `applied` means: no column of any row has changed.
+enum class verdict : std::uint8_t {
+    applied,           ///< the change is made
+    foreign,           ///< the marker belongs to another store
+    missing,           ///< there is no such job
+    finished,          ///< the job has ended: finished
+    quarantined,       ///< the job has ended: set aside
+    cancelled,         ///< the job has ended: cancelled
+    superseded,        ///< the job is in another round than the one named
+    not_leased,        ///< the round named is over, and the job is ready again
+    altered,           ///< the same round, but owner, attempt or lease end differ from the row
+    past_deadline,     ///< the job's deadline is over
+    expired,           ///< the lease is over, whether or not anybody took the job since
+    impossible_token,  ///< a receipt for a round that has never been
+    not_ended,         ///< a requeue of a job that is still open
+};
+
+/// Whose axis an instant is on. A store records its clock's when it is made. The names are what stores keep.
+enum class clock_axis : std::uint8_t { wall, boot, server, manual, process };
+
+/// How far a clock's answer holds, and how far a store reaches. Ordered: each contains those before it.
+enum class reach : std::uint8_t { process, machine, network };
+
+/// A marker without memory of its own, so that the rules work on literal values.
+struct marker_view {
+    store_id store{};
+    job_id id{};
+    std::string_view owner{};
+    claim_token token{};
+    std::int32_t attempt = 0;
+    instant lease_until{};
+    friend constexpr bool operator==(const marker_view&, const marker_view&) noexcept = default;
+};
+
+namespace detail {
+
+template <class Enum, std::size_t Size>
+constexpr std::string_view name_of(Enum value, const std::array<std::string_view, Size>& names) noexcept {
+    const auto index = static_cast<std::size_t>(value);
+    return index < Size ? names[index] : std::string_view{"unknown"};
+}
+
+inline constexpr std::array<std::string_view, 5> state_names{"ready", "leased", "finished", "quarantined", "cancelled"};
+inline constexpr std::array<std::string_view, 3> ender_names{"holder", "claim", "operator"};
+inline constexpr std::array<std::string_view, 3> set_aside_names{"deadline_passed", "attempts_exhausted",
+                                                                 "token_exhausted"};
+inline constexpr std::array<std::string_view, 13> verdict_names{
+    "applied",    "foreign",    "missing", "finished",      "quarantined", "cancelled",        "superseded",
+    "not_leased", "altered",    "past_deadline", "expired", "impossible_token", "not_ended"};
+inline constexpr std::array<std::string_view, 5> axis_names{"wall", "boot", "server", "manual", "process"};
+
+}  // namespace detail
+
+constexpr std::string_view to_text(job_state state) noexcept { return detail::name_of(state, detail::state_names); }
+constexpr std::string_view to_text(ender who) noexcept { return detail::name_of(who, detail::ender_names); }
+constexpr std::string_view to_text(set_aside why) noexcept { return detail::name_of(why, detail::set_aside_names); }
+constexpr std::string_view to_text(verdict why) noexcept { return detail::name_of(why, detail::verdict_names); }
+constexpr std::string_view to_text(clock_axis axis) noexcept { return detail::name_of(axis, detail::axis_names); }
+
+inline std::string to_text(job_id id) { return std::to_string(id.value); }
+inline std::string to_text(claim_token token) { return std::to_string(token.value); }
+
+/// 32 hexadecimal digits.
+inline std::string to_text(const store_id& id) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    text.reserve(2 * id.bytes.size());
+    for (const std::uint8_t byte : id.bytes) {
+        text += digits[byte >> 4U];
+        text += digits[byte & 15U];
+    }
+    return text;
+}
+
+/// Milliseconds of the epoch, in decimal.
+inline std::string to_text(instant at) { return std::to_string(at.time_since_epoch().count()); }
+
+/// What prints: everything of this library that has a `to_text`.
+template <class T>
+concept printable_value = requires(const T& value) {
+    { to_text(value) } -> std::convertible_to<std::string_view>;
+};
+
+/// Prints any value of this library to a standard stream.
+template <class Stream, printable_value T>
+    requires requires(Stream& out) { out << std::string_view{}; }
+Stream& operator<<(Stream& out, const T& value) {
+    out << std::string_view{to_text(value)};
+    return out;
+}
+
+}  // namespace leasehold
