@@ -124,7 +124,8 @@ public:
     static constexpr clock_axis axis = clock_axis::manual;
     static constexpr reach holds = reach::network;
 
-    explicit manual_clock(instant start = {}) : now_{std::make_shared<std::atomic<instant>>(start)} {}
+    manual_clock() : manual_clock{instant{}} {}
+    explicit manual_clock(instant start) : now_{std::make_shared<std::atomic<instant>>(start)} {}
 
     instant now() const noexcept { return now_->load(); }
     /// Its own time: a test that advances the clock lets that much time pass.

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,11 +131,9 @@ concept printable_value = requires(const T& value) {
 };
 
 /// Prints any value of this library to a standard stream.
-template <class Stream, printable_value T>
-    requires requires(Stream& out) { out << std::string_view{}; }
-Stream& operator<<(Stream& out, const T& value) {
-    out << std::string_view{to_text(value)};
-    return out;
+template <class Traits, printable_value T>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const T& value) {
+    return out << std::basic_string_view<char, Traits>{to_text(value)};
 }
 
 }  // namespace leasehold

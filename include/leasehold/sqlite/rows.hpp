@@ -87,8 +87,10 @@ inline void append_rows(running& from, std::vector<row>& rows) {
 inline std::int64_t number(job_state state) noexcept { return static_cast<std::int64_t>(state); }
 
 inline void write_row(connection& on, const row& job) {
-    const auto ended_by =
-        job.ended_by ? std::optional{static_cast<std::int64_t>(*job.ended_by)} : std::optional<std::int64_t>{};
+    std::optional<std::int64_t> ended_by;
+    if (job.ended_by) {
+        ended_by = static_cast<std::int64_t>(*job.ended_by);
+    }
     on.prepared(update_row)
         .bind(job.id.value, number(job.state), nullable{job.owner}, job.token.value, job.attempt, job.lease_until,
               job.deadline, job.waits, job.vests_at, job.failures, job.lapses, ended_by, job.ended_at,

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include <leasehold/memory_store.hpp>
+#include <leasehold/sqlite.hpp>
+
+#include "catch.hpp"
+
+template <>
+struct Catch::StringMaker<leasehold::instant> {
+    static std::string convert(const leasehold::instant& at) { return leasehold::to_text(at); }
+};
+
+/// Where a test's store lives: one place for each kind of store, fresh for every test.
+namespace places {
+
+using namespace leasehold;
+using namespace std::chrono_literals;
+
+constexpr instant at(std::int64_t ms) { return instant{std::chrono::milliseconds{ms}}; }
+
+/// A folder that goes with the object.
+class temporary_folder {
+public:
+    temporary_folder() {
+        std::string made = (std::filesystem::temp_directory_path() / "leasehold-XXXXXX").string();
+        if (::mkdtemp(made.data()) == nullptr) {
+            throw std::runtime_error{"no temporary folder"};
+        }
+        path_ = made;
+    }
+    temporary_folder(const temporary_folder&) = delete;
+    temporary_folder& operator=(const temporary_folder&) = delete;
+    ~temporary_folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+
+    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_{};
+};
+
+struct memory {
+    using store_type = memory_store;
+    store_type store() const { return rows; }
+    memory_store rows{};
+};
+
+template <journal_mode Journal>
+struct file {
+    using store_type = sqlite_store;
+    store_type store() const {
+        // What is tested here does not depend on what a commit waits for; `off` spares the disk.
+        return {path(), {.journal = Journal, .synchronous = synchronous_mode::off}};
+    }
+    std::string path() const { return folder / "jobs.db"; }
+    temporary_folder folder{};
+};
+
+using rollback_file = file<journal_mode::rollback>;
+using wal_file = file<journal_mode::wal>;
+
+/// A queue on a manual clock at 0, in a fresh place.
+template <class Place>
+struct queue_in : Place {
+    using queue_type = basic_lease_queue<manual_clock, typename Place::store_type>;
+
+    manual_clock clock{};
+    queue_type queue{Place::store(), clock};
+
+    /// A job taken at the clock's time for `lease_for`.
+    lease taken(const char* owner = "A", millis lease_for = 1000ms) {
+        std::optional<lease> held = queue.claim(owner, lease_for);
+        REQUIRE(held);
+        return std::move(*held);
+    }
+};
+
+}  // namespace places
+
+/// A test that runs over every store.
+#define EVERY_STORE places::memory, places::rollback_file, places::wal_file
