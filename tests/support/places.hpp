@@ -58,6 +58,7 @@ struct memory {
 
 template <journal_mode Journal>
 struct file {
+    static constexpr journal_mode journal = Journal;
     using store_type = sqlite_store;
     store_type store() const {
         // What is tested here does not depend on what a commit waits for; `off` spares the disk.

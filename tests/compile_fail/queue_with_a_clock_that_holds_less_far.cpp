@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// error: Clock holds less far than Store reaches
+#include <leasehold/sqlite.hpp>
+
+const auto size = sizeof(leasehold::basic_lease_queue<leasehold::process_clock, leasehold::sqlite_store>);

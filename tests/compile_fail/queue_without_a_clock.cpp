@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+// error: Clock is not a clock
+#include <leasehold/leasehold.hpp>
+#include <leasehold/memory_store.hpp>
+
+const auto size = sizeof(leasehold::basic_lease_queue<int, leasehold::memory_store>);

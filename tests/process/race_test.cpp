@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+/// Several real processes on one file.
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/places.hpp"
+#include "support/processes.hpp"
+
+namespace {
+
+using namespace places;
+
+/// What children open: fairness is not the matter here, so they wait long.
+template <class Place>
+auto opened(const Place& place) {
+    sqlite_options options{.synchronous = synchronous_mode::off, .busy_timeout = 30s};
+    return std::make_unique<lease_queue>(sqlite_store{place.path(), options});
+}
+
+template <class Place>
+void make_jobs(const Place& place, int count) {
+    lease_queue queue{place.store()};
+    std::vector<job> jobs;
+    for (int i = 0; i < count; ++i) {
+        jobs.push_back({.key = std::to_string(i), .payload = "x"});
+    }
+    queue.enqueue_many(jobs);
+}
+
+TEMPLATE_TEST_CASE("of two processes that start at one instant, exactly one claims the job", "[process]",
+                   places::rollback_file, places::wal_file) {
+    for (int round = 0; round < 200; ++round) {
+        TestType place;
+        make_jobs(place, 1);
+        const auto reports = processes::run_together(
+            2, [&](std::size_t) { return opened(place); },
+            [](std::size_t, lease_queue& queue) -> std::string {
+                const auto held = queue.claim("worker", 1h);
+                return held ? "token " + to_text(held->token) : "nothing";
+            });
+        INFO("round " << round << ": " << reports[0] << ", " << reports[1]);
+        REQUIRE(std::count(reports.begin(), reports.end(), "token 1") == 1);
+        REQUIRE(std::count(reports.begin(), reports.end(), "nothing") == 1);
+    }
+}
+
+TEMPLATE_TEST_CASE("four processes finish every job once, and none is told busy", "[process]", places::rollback_file,
+                   places::wal_file) {
+    TestType place;
+    make_jobs(place, 2000);
+    const auto reports = processes::run_together(
+        4, [&](std::size_t) { return opened(place); },
+        [](std::size_t, lease_queue& queue) {
+            std::string done;
+            while (auto held = queue.claim("worker", 1h)) {
+                if (held->token != claim_token{1} || !queue.finish(*held)) {
+                    return std::string{"error: a job in another round"};
+                }
+                done += held->key + ' ';
+            }
+            return done;
+        });
+    std::multiset<std::string> done;
+    for (const std::string& report : reports) {
+        INFO(report);
+        REQUIRE(report.find("error") == std::string::npos);
+        std::istringstream keys{report};
+        for (std::string key; keys >> key;) {
+            done.insert(key);
+        }
+    }
+    CHECK(done.size() == 2000);
+    CHECK(std::set<std::string>(done.begin(), done.end()).size() == 2000);
+    lease_queue queue{place.store()};
+    CHECK(queue.stats().queues.front().finished == 2000);
+}
+
+TEMPLATE_TEST_CASE("any number of processes may open a missing file at once", "[process]", places::rollback_file,
+                   places::wal_file) {
+    for (int round = 0; round < 10; ++round) {
+        TestType place;
+        const auto reports = processes::run_together(
+            16, [&](std::size_t) { return std::make_unique<std::string>(place.path()); },
+            [&](std::size_t i, const std::string&) {
+                lease_queue queue{place.store()};
+                return to_text(queue.enqueue({.key = std::to_string(i)}).answer);
+            });
+        for (const std::string& report : reports) {
+            REQUIRE(report == "accepted");
+        }
+        lease_queue queue{place.store()};
+        REQUIRE(queue.list().items.size() == 16);
+    }
+}
+
+}  // namespace

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+/// What the SQLite store makes of a file, and what it leaves alone.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "support/places.hpp"
+
+namespace {
+
+using namespace places;
+
+std::string bytes_of_file(const std::string& path) {
+    std::ifstream file{path, std::ios::binary};
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+/// Somebody else's connection to the file.
+SQLite::Database foreign(const std::string& path) {
+    return SQLite::Database{path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
+}
+
+std::string asked(SQLite::Database& database, const std::string& question) {
+    return database.execAndGet(question).getString();
+}
+
+TEST_CASE("a new file is private to its user, whatever the mask, and keeps a rollback journal", "[sqlite]") {
+    const temporary_folder folder;
+    const std::string path = folder / "jobs.db";
+    const mode_t mask = ::umask(0);
+    {
+        lease_queue queue{{path}};
+        queue.enqueue({.payload = "x"});
+        for (const char* name : {"jobs.db", "jobs.db-journal"}) {
+            struct stat found {};
+            REQUIRE(::stat((folder / name).c_str(), &found) == 0);
+            CHECK((found.st_mode & 0777U) == 0600);
+        }
+        lease_queue shared{{folder / "shared.db", {.journal = journal_mode::wal, .file_mode = 0660}}};
+        shared.enqueue({.payload = "x"});
+        for (const char* name : {"shared.db", "shared.db-wal", "shared.db-shm"}) {
+            struct stat found {};
+            REQUIRE(::stat((folder / name).c_str(), &found) == 0);
+            CHECK((found.st_mode & 0777U) == 0660);
+        }
+    }
+    ::umask(mask);
+    auto file = foreign(path);
+    CHECK(asked(file, "PRAGMA journal_mode") == "delete");
+    CHECK(asked(file, "PRAGMA integrity_check") == "ok");
+    for (const auto& entry : std::filesystem::directory_iterator{folder.path()}) {
+        CHECK(entry.path().filename().string().find("new-") == std::string::npos);
+    }
+}
+
+TEST_CASE("tables are strict, ids are never used again, and every name begins with leasehold_", "[sqlite]") {
+    const rollback_file place;
+    { lease_queue queue{place.store()}; }
+    auto file = foreign(place.path());
+    CHECK(asked(file, "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'leasehold\\_%' ESCAPE '\\' "
+                      "AND name <> 'sqlite_sequence'") == "0");
+    CHECK(asked(file, "SELECT count(*) FROM pragma_table_list WHERE name LIKE 'leasehold%' AND strict = 0") == "0");
+    CHECK_THAT(asked(file, "SELECT sql FROM sqlite_schema WHERE name = 'leasehold_job'"),
+               contains("INTEGER PRIMARY KEY AUTOINCREMENT"));
+}
+
+TEST_CASE("an application's file keeps what is the application's", "[sqlite]") {
+    const std::string mode = GENERATE("delete", "wal", "persist");
+    const std::string encoding = GENERATE("UTF-8", "UTF-16");
+    const temporary_folder folder;
+    const std::string path = folder / "app.db";
+    {
+        auto app = foreign(path);
+        app.exec("PRAGMA encoding = '" + encoding + "'");
+        app.exec("CREATE TABLE orders (id INTEGER PRIMARY KEY, what TEXT)");
+        app.exec("INSERT INTO orders VALUES (1, 'größe')");
+        app.exec("PRAGMA user_version = 7");
+        app.exec("PRAGMA application_id = 4242");
+        CHECK(asked(app, "PRAGMA journal_mode = " + mode) == mode);
+    }
+    {
+        lease_queue queue{{path}};
+        queue.enqueue({.queue = "q☃", .key = "größe", .payload = std::string{"\0\xff", 2}});
+        const auto held = queue.claim("漢字", 1h, "q☃");
+        REQUIRE(held);
+        CHECK(held->key == "größe");
+        CHECK(held->payload == std::string{"\0\xff", 2});
+        CHECK(queue.quarantine(*held, "ü"));
+        CHECK(queue.find(held->id)->owner == "漢字");
+        CHECK(queue.find("q☃", "größe")->reason == "ü");
+    }
+    auto app = foreign(path);
+    CHECK(asked(app, "PRAGMA user_version") == "7");
+    CHECK(asked(app, "PRAGMA application_id") == "4242");
+    CHECK(asked(app, "PRAGMA journal_mode") == (mode == "wal" ? "wal" : "delete"));
+    CHECK(std::string{app.execAndGet("SELECT what FROM orders").getText()} == "größe");
+}
+
+TEST_CASE("a journal that is asked for and is not there is refused, naming both", "[sqlite]") {
+    const temporary_folder folder;
+    const std::string path = folder / "jobs.db";
+    const sqlite_options wal{.journal = journal_mode::wal};
+    const sqlite_options rollback{.journal = journal_mode::rollback};
+    { lease_queue queue{{path}}; }
+    { lease_queue queue{{path, rollback}}; }
+    const std::string before = bytes_of_file(path);
+    CHECK_THROWS_AS((lease_queue{{path, wal}}), store_unsupported);
+    CHECK_THROWS_WITH((lease_queue{{path, wal}}), contains("rollback journal") && contains("write-ahead log"));
+    CHECK(bytes_of_file(path) == before);
+
+    {
+        lease_queue queue{{path}};
+        queue.enqueue({.payload = "x"});
+    }
+    set_journal(path, journal_mode::wal);
+    { lease_queue queue{{path, wal}}; }
+    CHECK_THROWS_AS((lease_queue{{path, rollback}}), store_unsupported);
+    {
+        lease_queue queue{{path}};  // unset: as it is
+        queue.stats();
+        CHECK_THROWS_AS(set_journal(path, journal_mode::rollback, 50ms), store_busy);
+        CHECK(queue.list().items.size() == 1);
+    }
+    set_journal(path, journal_mode::rollback);
+    { lease_queue queue{{path, rollback}}; }
+}
+
+TEST_CASE("a file with another schema is refused by name, and its bytes stay as they are", "[sqlite]") {
+    const rollback_file place;
+    {
+        lease_queue queue{place.store()};
+        queue.enqueue({.payload = "x"});
+    }
+    const auto [change, named] = GENERATE(table<std::string, std::vector<std::string>>({
+        {"UPDATE leasehold_meta SET schema_version = 2", {"schema 2", "schema 1"}},
+        {"UPDATE leasehold_meta SET schema_version = 0", {"schema 0"}},
+        {"DROP TABLE leasehold_meta", {"leasehold_meta"}},
+        {"ALTER TABLE leasehold_meta DROP COLUMN clock_axis", {"leasehold_meta", "clock_axis"}},
+        {"ALTER TABLE leasehold_job DROP COLUMN lapses", {"leasehold_job", "lapses"}},
+        {"ALTER TABLE leasehold_job RENAME COLUMN token TO claim", {"leasehold_job", "token"}},
+        {"ALTER TABLE leasehold_receipt DROP COLUMN note", {"leasehold_receipt", "note"}},
+        {"ALTER TABLE leasehold_payload RENAME COLUMN bytes TO b", {"leasehold_payload", "bytes"}},
+        {"DROP TABLE leasehold_result", {"table leasehold_result"}},
+        {"DROP INDEX leasehold_key", {"index leasehold_key"}},
+        {"DROP INDEX leasehold_open", {"index leasehold_open"}},
+    }));
+    {
+        auto file = foreign(place.path());
+        file.exec(change);
+    }
+    const std::string before = bytes_of_file(place.path());
+    CHECK_THROWS_AS((lease_queue{place.store()}), store_unsupported);
+    for (const std::string& name : named) {
+        CHECK_THROWS_WITH((lease_queue{place.store()}), contains(name));
+    }
+    CHECK(bytes_of_file(place.path()) == before);
+}
+
+TEST_CASE("a queue that is running learns of a newer schema before it writes", "[sqlite]") {
+    const rollback_file place;
+    lease_queue queue{place.store()};
+    queue.enqueue({.payload = "x"});
+    {
+        auto file = foreign(place.path());
+        file.exec("UPDATE leasehold_meta SET schema_version = 2");
+    }
+    CHECK_THROWS_AS(queue.claim("A", 1h), store_unsupported);
+    CHECK_THROWS_AS(queue.list(), store_unsupported);
+    {
+        auto file = foreign(place.path());
+        file.exec("UPDATE leasehold_meta SET schema_version = 1");
+    }
+    CHECK(queue.claim("A", 1h));
+}
+
+TEST_CASE("what a file holds is not trusted", "[sqlite]") {
+    const rollback_file place;
+    lease_queue queue{place.store()};
+    queue.enqueue({.payload = "x"});
+    const auto held = queue.claim("A", 1h);
+    const std::string change = GENERATE("state = 5", "state = -1", "token = -1", "attempt = -1", "max_attempts = 0",
+                                        "attempt = 4294967297", "priority = 99999999999", "owner = NULL",
+                                        "lease_until = NULL", "state = 2", "ended_by = 3");
+    {
+        auto file = foreign(place.path());
+        file.exec("UPDATE leasehold_job SET " + change);
+    }
+    CHECK_THROWS_AS(queue.find(held->id), store_corrupt);
+    CHECK_THROWS_WITH(queue.find(held->id), contains("job 1 has"));
+    CHECK_THROWS_AS(queue.finish(*held), store_corrupt);
+    {
+        auto file = foreign(place.path());
+        file.exec("UPDATE leasehold_job SET state = 1, token = 1, attempt = 1, max_attempts = 5, priority = 0, owner = 'A', "
+                  "ended_by = NULL, lease_until = " + to_text(held->lease_until));
+    }
+    CHECK(queue.finish(*held));
+}
+
+TEST_CASE("a path that names no file is refused, and one that looks like something else is a file", "[sqlite]") {
+    for (const std::string& bad : {std::string{}, std::string{":memory:"}, std::string{"a\0b", 3}}) {
+        CHECK_THROWS_AS(sqlite_store{bad}, std::invalid_argument);
+    }
+    const temporary_folder folder;
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path());
+    { lease_queue queue{{"file:x?mode=memory"}}; }
+    { lease_queue queue{{"-jobs"}}; }
+    std::filesystem::current_path(before);
+    CHECK(std::filesystem::exists(folder / "file:x?mode=memory"));
+    CHECK(std::filesystem::exists(folder / "-jobs"));
+    CHECK_THROWS_AS((lease_queue{{folder / "no such folder/jobs.db"}}), store_error);
+    CHECK_THROWS_AS((lease_queue{{folder.path().string()}}), store_error);
+}
+
+TEST_CASE("a file that is no database is refused, and stays as it is", "[sqlite]") {
+    const temporary_folder folder;
+    const std::string path = folder / "notes.txt";
+    std::ofstream{path} << std::string(5000, 'n');
+    CHECK_THROWS_AS((lease_queue{{path}}), store_corrupt);
+    CHECK(bytes_of_file(path) == std::string(5000, 'n'));
+}
+
+TEMPLATE_TEST_CASE("a busy answer leaves nothing behind", "[sqlite]", places::rollback_file, places::wal_file) {
+    TestType place;
+    lease_queue queue{sqlite_store{place.path(), {.journal = place.journal, .busy_timeout = 20ms}}};
+    queue.enqueue({.payload = "x"});
+    auto other = foreign(place.path());
+    other.exec("BEGIN IMMEDIATE");
+    const auto start = std::chrono::steady_clock::now();
+    CHECK_THROWS_AS(queue.claim("A", 1h), store_busy);
+    CHECK_THROWS_AS(queue.enqueue({.payload = "y"}), store_busy);
+    CHECK(std::chrono::steady_clock::now() - start >= 40ms);
+    other.exec("COMMIT");
+
+    other.exec("BEGIN EXCLUSIVE");  // would be refused if a statement of the queue still had a lock
+    other.exec("COMMIT");
+    CHECK(queue.claim("A", 1h));
+    CHECK(queue.list().items.size() == 1);
+}
+
+TEST_CASE("in the send callback another connection enqueues, at once and with success", "[sqlite]") {
+    const auto journal = GENERATE(journal_mode::rollback, journal_mode::wal);
+    const temporary_folder folder;
+    const sqlite_options impatient{.journal = journal, .busy_timeout = 0ms};
+    lease_queue queue{{folder / "jobs.db", impatient}};
+    queue.enqueue({.key = "first", .payload = "x"});
+    const auto send = [&](const lease& held) {
+        lease_queue separate{{folder / "jobs.db", impatient}};
+        CHECK(separate.enqueue({.key = "from " + held.key}).answer == intake::accepted);
+        auto plain = foreign(folder / "jobs.db");
+        plain.exec("BEGIN EXCLUSIVE");
+        plain.exec("COMMIT");
+    };
+    auto held = queue.claim("A", 1h);
+    send(*held);
+    for (const lease& each : queue.claim_many("A", 1h, 10)) {
+        send(each);
+    }
+    CHECK(queue.finish(*held));
+    CHECK(queue.list().items.size() == 3);
+}
+
+TEST_CASE("threads share a queue", "[sqlite]") {
+    const rollback_file place;
+    lease_queue queue{place.store()};
+    queue.enqueue_many(std::vector<job>(200, {.payload = "x"}));
+    std::vector<std::thread> threads;
+    std::atomic<int> done = 0;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&, i] {
+            const std::string name = "thread " + std::to_string(i);
+            while (auto held = queue.claim(name, 1h)) {
+                done += queue.finish(*held) ? 1 : 0;
+                (void)queue.stats();
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    CHECK(done == 200);
+}
+
+}  // namespace

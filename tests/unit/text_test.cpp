@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/// What prints, and what text from outside may be.
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leasehold/leasehold.hpp>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace leasehold;
+using namespace std::chrono_literals;
+
+template <class T>
+std::string printed(const T& value) {
+    std::ostringstream out;
+    out << value;
+    return out.str();
+}
+
+marker example() {
+    marker m;
+    m.store.bytes = {0x00, 0x01, 0xAB, 0xFF};
+    m.id = {17};
+    m.owner = "worker/7 ä";
+    m.token = {3};
+    m.attempt = 2;
+    m.lease_until = instant{-5ms};
+    return m;
+}
+
+TEST_CASE("ids, tokens, states, reasons and markers print readably", "[text]") {
+    CHECK(printed(job_id{17}) == "17");
+    CHECK(printed(claim_token{3}) == "3");
+    CHECK(printed(job_state::quarantined) == "quarantined");
+    CHECK(printed(ender::operator_) == "operator");
+    CHECK(printed(set_aside::token_exhausted) == "token_exhausted");
+    CHECK(printed(verdict::past_deadline) == "past_deadline");
+    CHECK(printed(verdict::not_ended) == "not_ended");
+    CHECK(printed(intake::withheld) == "withheld");
+    CHECK(printed(clock_axis::process) == "process");
+    CHECK(printed(static_cast<job_state>(77)) == "unknown");
+    CHECK(printed(example()) == "0001abff000000000000000000000000/17/3/2/-5/worker/7 ä");
+}
+
+TEST_CASE("a marker is read back from its text", "[text]") {
+    CHECK(marker::from_text(to_text(example())) == example());
+    marker extreme = example();
+    extreme.id = {std::numeric_limits<std::int64_t>::max()};
+    extreme.lease_until = instant::max();
+    extreme.owner = std::string(255, '/');
+    CHECK(marker::from_text(to_text(extreme)) == extreme);
+}
+
+TEST_CASE("no other text is a marker", "[text]") {
+    const std::string good = to_text(example());
+    const std::string store = "0001abff000000000000000000000000";
+    const std::vector<std::string> bad{
+        "", "/", "/////", "//////", store, store + "/17/3/2/-5", store + "/17/3/2/-5/",
+        store + "/017/3/2/-5/w", store + "/+17/3/2/-5/w", store + "/17 /3/2/-5/w", store + "/17/3/2/-0/w",
+        store + "/17/3/99999999999/-5/w", store + "/99999999999999999999/3/2/-5/w", store + "/17/0x3/2/-5/w",
+        store + "/17/3/2.5/-5/w", "0" + good, good.substr(1), "0001ABff000000000000000000000000/17/3/2/-5/w",
+        "g001abff000000000000000000000000/17/3/2/-5/w", store + "/17/3/2/-5/" + std::string(256, 'w'),
+        store + "/17/3/2/-5/\xff", store + "/17/3/2/-5/a" + std::string(1, '\0'), "-" + good.substr(1)};
+    for (const std::string& text : bad) {
+        INFO(text);
+        CHECK(marker::from_text(text) == std::nullopt);
+    }
+    CHECK(marker::from_text(std::string(1 << 20U, '/')) == std::nullopt);
+    for (std::size_t cut = 0; cut < good.size(); ++cut) {
+        const auto read = marker::from_text(good.substr(0, cut));
+        CHECK((!read || to_text(*read) == good.substr(0, cut)));
+    }
+}
+
+TEST_CASE("text is UTF-8 without NUL, and nothing else is", "[text]") {
+    using detail::is_text;
+    for (const std::string_view good : {"", "a", "\x7f", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80",
+                                        "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
+        CHECK(is_text(good));
+        CHECK(detail::made_valid(good) == good);
+    }
+    for (const std::string_view bad :
+         {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x7F", "\xC2\xC0", "\xE0\x9F\xBF", "\xE0\xA0", "\xE1\x80\x7F",
+          "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF0\x90\x80", "\xF1\x80\x80\xC0", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
+          "\xFF", "a\xFFz"}) {
+        CHECK_FALSE(is_text(bad));
+        CHECK(is_text(detail::made_valid(bad)));
+    }
+    CHECK_FALSE(is_text(std::string_view{"a\0b", 3}));
+    CHECK(detail::made_valid("a\xFFz") == "a\xEF\xBF\xBDz");
+    CHECK(detail::made_valid("\xE2\x82") == "\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST_CASE("a name in a line for people cannot be mistaken for the line", "[text]") {
+    using detail::readable;
+    CHECK(readable("worker-7") == "worker-7");
+    CHECK(readable("grün") == "grün");
+    CHECK(readable("") == "\"\"");
+    CHECK(readable("a b") == "\"a b\"");
+    CHECK(readable("a;b") == "\"a;b\"");
+    CHECK(readable("a=b") == "\"a=b\"");
+    CHECK(readable("a\"\\\n\x7f\x80") == "\"a\\\"\\\\\\x0a\\x7f\\x80\"");
+}
+
+}  // namespace
