@@ -69,6 +69,7 @@ private:
 inline int run_receiver(const std::string& path) {
     ledger effects{path};
     httplib::Server server;
+    server.set_tcp_nodelay(true);
     server.Post("/deliveries", [&](const httplib::Request& request, httplib::Response& response) {
         const std::string id = request.get_param_value("id");
         const auto quantity = positive(request.get_param_value("quantity"));
