@@ -214,7 +214,8 @@ private:
 
     static SQLite::Database opened(const std::string& path) {
         try {
-            return SQLite::Database{plain(path), SQLite::OPEN_READWRITE};
+            // Its own mutexes are not needed: one thread at a time has the connection.
+            return SQLite::Database{plain(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX};
         } catch (const SQLite::Exception& refused) {
             raise({refused.getExtendedErrorCode(), refused.getErrorStr(), false}, "opening " + path);
         }
