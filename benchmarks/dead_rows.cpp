@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// A claim behind 100,000 rows whose deadline has passed: how long it takes, and how long it holds the file's write lock
-/// at a stretch.
+/// A claim behind 100,000 rows whose deadline has passed: how long it takes, and how long it holds the file's write
+/// lock at a stretch.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -68,9 +68,10 @@ bool run(journal_mode journal, std::size_t dead) {
         claimed = held && held->payload == "alive";
         std::vector<milliseconds> locks = watch.held();
         std::sort(locks.begin(), locks.end());
-        std::cout << to_text(journal) << ": claim behind " << dead << " dead rows " << (claimed ? "succeeded" : "FAILED")
-                  << " in " << took.count() << " ms, " << locks.size() << " transactions, lock held "
-                  << locks[locks.size() / 2].count() << " ms (median), " << locks.back().count() << " ms (longest)\n";
+        std::cout << to_text(journal) << ": claim behind " << dead << " dead rows "
+                  << (claimed ? "succeeded" : "FAILED") << " in " << took.count() << " ms, " << locks.size()
+                  << " transactions, lock held " << locks[locks.size() / 2].count() << " ms (median), "
+                  << locks.back().count() << " ms (longest)\n";
     }
     std::filesystem::remove_all(folder);
     return claimed;

@@ -15,7 +15,8 @@
 #include <leasehold/text.hpp>
 #include <leasehold/time.hpp>
 
-/// What is asked of arguments before anything is begun. Each throws `std::invalid_argument`, which names what was wrong.
+/// What is asked of arguments before anything is begun. Each throws `std::invalid_argument`, which names what was
+/// wrong.
 namespace leasehold::detail {
 
 inline constexpr std::size_t largest_limit = 1000;
@@ -74,8 +75,8 @@ struct span_of_work {
     std::optional<instant> deadline{};
 };
 
-/// A job's or a requeue's span, from `now` on; what needs a clock is refused here. `fallback` is the deadline that holds
-/// where none was given.
+/// A job's or a requeue's span, from `now` on; what needs a clock is refused here. `fallback` is the deadline that
+/// holds where none was given.
 template <class Schedule>
 span_of_work resolve(const Schedule& when, instant now, std::optional<instant> fallback = {}) {
     span_of_work span{when.not_before.value_or(saturating_add(now, when.delay)), when.deadline};

@@ -27,10 +27,16 @@ namespace detail {
 
 /// A range whose elements stay where they are while it is walked, and can be seen as a T.
 template <class Range, class T>
-concept range_of = requires(Range& range) {
+concept range_of = std::is_lvalue_reference_v<decltype(*std::begin(std::declval<Range&>()))> && requires(Range& range) {
     { *std::begin(range) } -> std::convertible_to<const T&>;
     std::end(range);
-} && std::is_lvalue_reference_v<decltype(*std::begin(std::declval<Range&>()))>;
+};
+
+template <class Range>
+concept range_of_markers = range_of<Range, marker>;
+
+template <class Range>
+concept range_of_completions = range_of<Range, completion>;
 
 /// A range of pointers to markers or leases, to be changed through.
 template <class Range>
@@ -65,7 +71,7 @@ public:
     basic_lease_queue& operator=(const basic_lease_queue&) = delete;
     ~basic_lease_queue() = default;
 
-    // ---- Work comes in ---------------------------------------------------------------------------------------------
+    // ---- Work comes in ----------------------------------------------------------------------------------------------
 
     /// Adds a job; where its key is in the queue already, changes nothing and answers with that row.
     enqueued enqueue(const job& work) {
@@ -82,7 +88,7 @@ public:
         return in_transaction([&](auto& session) { return session.enqueue(jobs, policy); });
     }
 
-    // ---- Claims ----------------------------------------------------------------------------------------------------
+    // ---- Claims -----------------------------------------------------------------------------------------------------
 
     /// Takes the next job of the queue for `lease_for` (above zero), or until its deadline if that is earlier.
     std::optional<lease> claim(std::string_view owner, millis lease_for, std::string_view queue = "default") {
@@ -121,7 +127,7 @@ public:
         return {std::move(finished), first_of(std::move(taken.leases))};
     }
 
-    // ---- What a holder says: counts only while the whole marker equals the row and the lease is live -----------------
+    // ---- What a holder says: counts only while the whole marker equals the row and the lease is live ----------------
 
     /// The job is done, for good. `result` is any bytes; empty: none.
     settlement finish(const marker& round, std::string_view result = {}) {
@@ -130,21 +136,22 @@ public:
         }));
     }
 
-    /// Finishes each of a range of markers, leases or completions, in one transaction; answers in the same order.
-    template <class Range>
-        requires detail::range_of<Range, marker> || detail::range_of<Range, completion>
+    /// Finishes each of a range of markers or leases, in one transaction; answers in the same order.
+    template <detail::range_of_markers Range>
     std::vector<settlement> finish_many(Range&& rounds) {
-        std::vector<const marker*> pointers;
+        return in_transaction([&](auto& session) { return session.finish(pointers_to(rounds), {}); });
+    }
+
+    /// The same with a result for each.
+    template <detail::range_of_completions Range>
+    std::vector<settlement> finish_many(Range&& completions) {
+        std::vector<const marker*> rounds;
         std::vector<std::string_view> results;
-        for (const auto& each : rounds) {
-            if constexpr (detail::range_of<Range, marker>) {
-                pointers.push_back(&each);
-            } else {
-                pointers.push_back(&each.round);
-                results.push_back(each.result);
-            }
+        for (const completion& each : completions) {
+            rounds.push_back(&each.round);
+            results.push_back(each.result);
         }
-        return in_transaction([&](auto& session) { return session.finish(pointers, results); });
+        return in_transaction([&](auto& session) { return session.finish(rounds, results); });
     }
 
     /// Holds on for `lease_for` from now, or until the deadline if that is earlier; never shortens. On success `round`
@@ -177,15 +184,10 @@ public:
     }
 
     /// Releases each of a range of markers or leases, in one transaction.
-    template <class Range>
-        requires detail::range_of<Range, marker>
+    template <detail::range_of_markers Range>
     std::vector<settlement> release_many(Range&& rounds, millis after = {}) {
         detail::check_length("after", after);
-        std::vector<const marker*> pointers;
-        for (const marker& each : rounds) {
-            pointers.push_back(&each);
-        }
-        return in_transaction([&](auto& session) { return session.release(pointers, after); });
+        return in_transaction([&](auto& session) { return session.release(pointers_to(rounds), after); });
     }
 
     /// Sets the job aside for a person, who reads `why` (any bytes, kept as text of at most 4 KiB).
@@ -204,7 +206,7 @@ public:
         return in_transaction([&](auto& session) { return session.leave_receipt(round, note); });
     }
 
-    // ---- What an operator says: names the token that was seen; another by now, and nothing is done --------------------
+    // ---- What an operator says: names the token that was seen; another by now, and nothing is done ------------------
 
     /// Ends a live lease without its holder; the attempt stays spent.
     amendment revoke(job_id id, claim_token seen) {
@@ -228,11 +230,11 @@ public:
         return in_transaction([&](auto& session) { return session.prune(options); });
     }
 
-    /// For a copy of a store that lives on beside it, such as a restored backup: from here on no marker given out before
-    /// fits.
+    /// For a copy of a store that lives on beside it, such as a restored backup: from here on no marker given out
+    /// before fits.
     store_id new_store_id() { return store_.renew_identity(); }
 
-    // ---- Reading: never waits for a writer's lock longer than a commit takes ------------------------------------------
+    // ---- Reading: never waits for a writer's lock longer than a commit takes ----------------------------------------
 
     std::optional<record> find(job_id id) { return store_.view().find(id); }
     std::optional<record> find(std::string_view queue, std::string_view key) {
@@ -316,6 +318,15 @@ private:
     }
 
     static settlement only(std::vector<settlement> answers) { return std::move(answers.front()); }
+
+    template <class Range>
+    static std::vector<const marker*> pointers_to(const Range& rounds) {
+        std::vector<const marker*> pointers;
+        for (const marker& each : rounds) {
+            pointers.push_back(&each);
+        }
+        return pointers;
+    }
 
     static std::array<const marker*, 1> pointer_to(const marker& round) { return {&round}; }
 

@@ -18,10 +18,14 @@ namespace leasehold {
 namespace detail {
 
 template <class T>
-concept pace_reading = requires(T point) { std::chrono::floor<std::chrono::milliseconds>(point) - pace_point{}; };
+concept pace_reading = requires(T point) {
+    std::chrono::floor<std::chrono::milliseconds>(point) - pace_point{};
+};
 
 template <class T>
-concept wall_reading = requires(T point) { std::chrono::floor<std::chrono::milliseconds>(point) - instant{}; };
+concept wall_reading = requires(T point) {
+    std::chrono::floor<std::chrono::milliseconds>(point) - instant{};
+};
 
 }  // namespace detail
 

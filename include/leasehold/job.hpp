@@ -95,9 +95,7 @@ struct record : row {
     friend bool operator==(const record&, const record&) noexcept = default;
 
     /// The marker of the row's round; of a job without a holder its owner is empty.
-    leasehold::marker marker() const {
-        return {store, id, owner, token, attempt, lease_until.value_or(instant{})};
-    }
+    leasehold::marker marker() const { return {store, id, owner, token, attempt, lease_until.value_or(instant{})}; }
 };
 
 /// Which jobs to list: all that fit what is named, by ascending id.

@@ -80,11 +80,10 @@ inline std::optional<marker> marker::from_text(std::string_view text) {
     marker m;
     std::string_view rest = text;
     std::int64_t lease_until = 0;
-    const bool parsed = detail::parse(detail::next_field(rest), m.store) &&
-                        detail::parse(detail::next_field(rest), m.id.value) &&
-                        detail::parse(detail::next_field(rest), m.token.value) &&
-                        detail::parse(detail::next_field(rest), m.attempt) &&
-                        detail::parse(detail::next_field(rest), lease_until);
+    const bool parsed =
+        detail::parse(detail::next_field(rest), m.store) && detail::parse(detail::next_field(rest), m.id.value) &&
+        detail::parse(detail::next_field(rest), m.token.value) && detail::parse(detail::next_field(rest), m.attempt) &&
+        detail::parse(detail::next_field(rest), lease_until);
     if (!parsed || !detail::is_name(rest)) {
         return std::nullopt;
     }

@@ -120,7 +120,7 @@ constexpr vesting vest(instant due, instant now, std::optional<instant> tail) no
     return must_wait(due, now) ? vesting{true, due} : vesting{false, std::max(now, tail.value_or(now))};
 }
 
-// ---- Enqueue -------------------------------------------------------------------------------------------------------
+// ---- Enqueue --------------------------------------------------------------------------------------------------------
 
 /// Whether a job can be worked on at all: its deadline is ahead, and so is the span between its start and its deadline.
 constexpr bool is_startable(instant due, std::optional<instant> deadline, instant now) noexcept {
@@ -131,7 +131,7 @@ constexpr columns enqueue(std::int32_t max_attempts, std::optional<instant> dead
     return {.max_attempts = max_attempts, .deadline = deadline, .waits = start.waits, .vests_at = start.at};
 }
 
-// ---- Claim ---------------------------------------------------------------------------------------------------------
+// ---- Claim ----------------------------------------------------------------------------------------------------------
 
 /// What a claim does with a row.
 enum class taking : std::uint8_t { leave, grant, set_aside };
@@ -209,7 +209,7 @@ constexpr columns put_aside(columns row, set_aside why, instant now) noexcept {
     return row;
 }
 
-// ---- Settling: one predicate for every verb of a holder ------------------------------------------------------------
+// ---- Settling: one predicate for every verb of a holder -------------------------------------------------------------
 
 constexpr verdict ended_as(job_state state) noexcept {
     switch (state) {
@@ -305,7 +305,7 @@ constexpr columns release(columns row, vesting start) noexcept {
     return make_ready(row, start);
 }
 
-// ---- Operator's verbs ----------------------------------------------------------------------------------------------
+// ---- Operator's verbs -----------------------------------------------------------------------------------------------
 
 constexpr verdict judge_revoke(const columns* row, claim_token seen) noexcept {
     if (row == nullptr) {
@@ -328,7 +328,7 @@ constexpr verdict judge_cancel(const columns* row, std::optional<claim_token> se
         return verdict::superseded;
     }
     return row->state == job_state::finished || row->state == job_state::cancelled ? ended_as(row->state)
-                                                                                  : verdict::applied;
+                                                                                   : verdict::applied;
 }
 
 /// `new_deadline`: whether one was given; the job's own counts only where none was.

@@ -158,8 +158,7 @@ public:
             [&](const row& held, instant now, change& to) {
                 const span_of_work span = resolve(how, now, held.deadline);
                 to.result = std::string_view{};
-                return rules::requeue(held.columns(), span.deadline,
-                                      vest(held.queue, held.priority, span.due, now));
+                return rules::requeue(held.columns(), span.deadline, vest(held.queue, held.priority, span.due, now));
             });
     }
 
@@ -200,8 +199,8 @@ private:
         return vest(held.queue, held.priority, rules::clamped(now, after, held.deadline), now);
     }
 
-    /// The end of the line of rows that do not wait. A batch mostly asks for one queue and priority again and again, and
-    /// what it adds there itself changes no answer of `rules::vest` by the same clock reading.
+    /// The end of the line of rows that do not wait. A batch mostly asks for one queue and priority again and again,
+    /// and what it adds there itself changes no answer of `rules::vest` by the same clock reading.
     std::optional<instant> tail(const std::string& queue, std::int32_t priority) {
         if (!tail_ || tail_->priority != priority || tail_->queue != queue) {
             tail_ = known_tail{queue, priority, transaction_.tail(queue, priority)};
@@ -286,8 +285,8 @@ private:
         }
     }
 
-    /// The one way of every holder's verb: hold the rows, read the clock, judge each marker in the order given, make the
-    /// change where the answer is `applied`.
+    /// The one way of every holder's verb: hold the rows, read the clock, judge each marker in the order given, make
+    /// the change where the answer is `applied`.
     template <class Effect>
     std::vector<settlement> settle(std::span<const marker* const> rounds, const Effect& effect,
                                    rules::match how = rules::match::whole_marker) {

@@ -77,7 +77,8 @@ inline std::string headline(verdict why, instant at) {
 }  // namespace detail
 
 /// One line with both sides on it:
-/// `rejected (superseded) at 1001: presented owner=A token=1 lease_until=1000; row has owner=B token=2 lease_until=2000`
+/// `rejected (superseded) at 1001: presented owner=A token=1 lease_until=1000; row has owner=B token=2
+/// lease_until=2000`
 inline std::string to_text(const settlement& s) {
     const bool with_attempt = s.why == verdict::altered && s.current && s.current->round.attempt != s.presented.attempt;
     std::string text = detail::headline(s.why, s.at) + ": presented " + detail::describe(s.presented, with_attempt);

@@ -41,34 +41,33 @@ struct row_bytes {
 
 /// A write transaction. What it wrote is there for all, or for nobody: `~t` rolls back, and never throws.
 template <class T>
-concept store_transaction =
-    std::is_nothrow_destructible_v<T> &&
+concept store_transaction = std::is_nothrow_destructible_v<T> &&
     requires(T& t, std::string_view queue, std::int32_t priority, std::size_t limit, std::span<const job_id> ids,
              std::span<const insertion> jobs, std::span<const change> changes, on_conflict conflict, job_id id,
              const receipt& note, instant before, bool quarantined) {
-        { t.identity() } -> std::convertible_to<store_id>;
-        { t.now() } -> std::convertible_to<reading>;
-        { t.vested(queue, limit) } -> std::same_as<std::vector<row>>;
-        { t.hold(ids) } -> std::same_as<std::vector<row>>;
-        { t.bytes(ids) } -> std::same_as<std::vector<row_bytes>>;
-        { t.insert(jobs, conflict) } -> std::same_as<std::vector<enqueued>>;
-        { t.tail(queue, priority) } -> std::same_as<std::optional<instant>>;
-        { t.ended(before, limit, quarantined) } -> std::same_as<std::vector<row>>;
-        t.write(changes);
-        t.erase(ids);
-        t.add_receipt(id, note);
-        t.commit();
-    };
+    { t.identity() } -> std::convertible_to<store_id>;
+    { t.now() } -> std::convertible_to<reading>;
+    { t.vested(queue, limit) } -> std::same_as<std::vector<row>>;
+    { t.hold(ids) } -> std::same_as<std::vector<row>>;
+    { t.bytes(ids) } -> std::same_as<std::vector<row_bytes>>;
+    { t.insert(jobs, conflict) } -> std::same_as<std::vector<enqueued>>;
+    { t.tail(queue, priority) } -> std::same_as<std::optional<instant>>;
+    { t.ended(before, limit, quarantined) } -> std::same_as<std::vector<row>>;
+    t.write(changes);
+    t.erase(ids);
+    t.add_receipt(id, note);
+    t.commit();
+};
 
 /// A snapshot to read. It never takes the write lock, and ends with the object.
 template <class V>
 concept store_view = std::is_nothrow_destructible_v<V> &&
-                     requires(V& view, job_id id, std::string_view queue, std::string_view key, const filter& which) {
-                         { view.find(id) } -> std::same_as<std::optional<record>>;
-                         { view.find(queue, key) } -> std::same_as<std::optional<record>>;
-                         { view.list(which) } -> std::same_as<page<record>>;
-                         { view.counts() } -> std::same_as<statistics>;
-                     };
+    requires(V& view, job_id id, std::string_view queue, std::string_view key, const filter& which) {
+    { view.find(id) } -> std::same_as<std::optional<record>>;
+    { view.find(queue, key) } -> std::same_as<std::optional<record>>;
+    { view.list(which) } -> std::same_as<page<record>>;
+    { view.counts() } -> std::same_as<statistics>;
+};
 
 /// Keeps rows and gives transactions over them; it has no rule of its own. `attach` makes the store where it is new,
 /// and refuses another clock axis than the one it was made with.
@@ -87,7 +86,9 @@ concept holds_for = Store::reaches <= Clock::holds;
 
 /// Whether the store can read the clock.
 template <class Clock, class Store>
-concept readable_in = local_clock<Clock> && requires(Store& store, const Clock& clock) { store.begin(clock); };
+concept readable_in = local_clock<Clock> && requires(Store& store, const Clock& clock) {
+    store.begin(clock);
+};
 
 /// Whether a queue may be made of the two.
 template <class Clock, class Store>

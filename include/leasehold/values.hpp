@@ -37,9 +37,7 @@ struct store_id {
 /// Where a job stands. The numbers are what stores keep.
 enum class job_state : std::uint8_t { ready = 0, leased = 1, finished = 2, quarantined = 3, cancelled = 4 };
 
-constexpr bool has_ended(job_state state) noexcept {
-    return state != job_state::ready && state != job_state::leased;
-}
+constexpr bool has_ended(job_state state) noexcept { return state != job_state::ready && state != job_state::leased; }
 
 /// Who ended a job. The numbers are what stores keep.
 enum class ender : std::uint8_t { holder = 0, claim = 1, operator_ = 2 };
@@ -94,8 +92,8 @@ inline constexpr std::array<std::string_view, 3> ender_names{"holder", "claim", 
 inline constexpr std::array<std::string_view, 3> set_aside_names{"deadline_passed", "attempts_exhausted",
                                                                  "token_exhausted"};
 inline constexpr std::array<std::string_view, 13> verdict_names{
-    "applied",    "foreign",    "missing", "finished",      "quarantined", "cancelled",        "superseded",
-    "not_leased", "altered",    "past_deadline", "expired", "impossible_token", "not_ended"};
+    "applied",    "foreign", "missing",       "finished", "quarantined",      "cancelled", "superseded",
+    "not_leased", "altered", "past_deadline", "expired",  "impossible_token", "not_ended"};
 inline constexpr std::array<std::string_view, 5> axis_names{"wall", "boot", "server", "manual", "process"};
 
 }  // namespace detail

@@ -256,7 +256,8 @@ TEMPLATE_TEST_CASE("times near both ends of the range neither wrap nor stop the 
     CHECK(q.queue.prune({.older_than = std::chrono::hours::max()}) == 0);
 }
 
-TEMPLATE_TEST_CASE("a clock at an end of the range is refused by name, and nothing is written", "[claim]", EVERY_STORE) {
+TEMPLATE_TEST_CASE("a clock at an end of the range is refused by name, and nothing is written", "[claim]",
+                   EVERY_STORE) {
     queue_in<TestType> q;
     q.queue.enqueue({.payload = "x"});
     q.clock.set(GENERATE(instant::min(), instant::max()));

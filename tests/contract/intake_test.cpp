@@ -17,7 +17,8 @@ std::vector<intake> answers_of(const std::vector<enqueued>& all) {
     return answers;
 }
 
-TEMPLATE_TEST_CASE("the same key again gives the first id and its state, and changes nothing", "[intake]", EVERY_STORE) {
+TEMPLATE_TEST_CASE("the same key again gives the first id and its state, and changes nothing", "[intake]",
+                   EVERY_STORE) {
     queue_in<TestType> q;
     const enqueued first = q.queue.enqueue({.key = "k", .payload = "p"});
     CHECK(first.answer == intake::accepted);
@@ -49,11 +50,12 @@ TEMPLATE_TEST_CASE("an empty key is none, and an empty payload is a payload", "[
 
 TEMPLATE_TEST_CASE("equal keys inside a batch are judged in their order", "[intake]", EVERY_STORE) {
     queue_in<TestType> q;
-    const std::vector<job> batch{{.key = "a", .payload = "1"}, {.key = "a", .payload = "1"},
-                                 {.key = "a", .payload = "2"}, {.key = "b", .payload = "3"}};
+    const std::vector<job> batch{{.key = "a", .payload = "1"},
+                                 {.key = "a", .payload = "1"},
+                                 {.key = "a", .payload = "2"},
+                                 {.key = "b", .payload = "3"}};
     const auto answers = q.queue.enqueue_many(batch);
-    CHECK(answers_of(answers) ==
-          std::vector{intake::accepted, intake::duplicate, intake::conflict, intake::accepted});
+    CHECK(answers_of(answers) == std::vector{intake::accepted, intake::duplicate, intake::conflict, intake::accepted});
     CHECK(answers[1].id == answers[0].id);
     CHECK(answers[2].id == answers[0].id);
     CHECK(q.queue.list().items.size() == 2);
@@ -98,7 +100,8 @@ TEMPLATE_TEST_CASE("an id is never used again", "[intake]", EVERY_STORE) {
 
 TEMPLATE_TEST_CASE("names that look like numbers stay as they are", "[intake]", EVERY_STORE) {
     queue_in<TestType> q;
-    const std::vector<std::string> names{"12", "0012", " 12", "12 ", "1e3", "1000", "0x10", "+5", "-0", "5.0", "NULL", "'"};
+    const std::vector<std::string> names{"12",   "0012", " 12", "12 ", "1e3",  "1000",
+                                         "0x10", "+5",   "-0",  "5.0", "NULL", "'"};
     for (const std::string& name : names) {
         CHECK(q.queue.enqueue({.queue = name, .key = name, .payload = name}).answer == intake::accepted);
         CHECK(q.queue.enqueue({.queue = "one", .key = name, .payload = name}).answer == intake::accepted);
@@ -137,8 +140,8 @@ TEMPLATE_TEST_CASE("bytes come back exactly, whatever they are", "[intake]", EVE
         all_bytes += static_cast<char>(i);
     }
     const std::string large(std::size_t{16} << 20U, '\xEE');
-    for (const std::string& bytes :
-         {std::string{}, std::string(1, '\0'), std::string{"a\0b\0", 4}, std::string{"\xff\xfe\xc0\x80"}, all_bytes, large}) {
+    for (const std::string& bytes : {std::string{}, std::string(1, '\0'), std::string{"a\0b\0", 4},
+                                     std::string{"\xff\xfe\xc0\x80"}, all_bytes, large}) {
         q.queue.enqueue({.payload = bytes});
         const lease held = q.taken();
         CHECK((held.payload == bytes));  // in brackets: sixteen mebibytes are no message

@@ -162,7 +162,8 @@ TEMPLATE_TEST_CASE("pruning takes what ended long enough ago, oldest first, and 
 TEMPLATE_TEST_CASE("a list shows what fits, page by page", "[operator]", EVERY_STORE) {
     queue_in<TestType> q;
     for (int i = 1; i <= 7; ++i) {
-        q.queue.enqueue({.queue = i % 2 == 0 ? "even" : "odd", .payload = std::string(static_cast<std::size_t>(i), 'x')});
+        q.queue.enqueue(
+            {.queue = i % 2 == 0 ? "even" : "odd", .payload = std::string(static_cast<std::size_t>(i), 'x')});
     }
     CHECK(q.queue.cancel(job_id{5}));
     std::vector<std::int64_t> ids;

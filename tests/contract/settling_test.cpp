@@ -30,8 +30,9 @@ TEMPLATE_TEST_CASE("a worker that comes back after its lease can change nothing"
     CHECK(refused.why == verdict::superseded);
     CHECK(q.queue.find(a.id) == before);
     CHECK(before->marker() == static_cast<const marker&>(b));
-    CHECK(to_text(refused) == "rejected (superseded) at 1001: presented owner=A token=1 lease_until=1000; row has owner=" +
-                                  second + " token=2 lease_until=2000");
+    CHECK(to_text(refused) ==
+          "rejected (superseded) at 1001: presented owner=A token=1 lease_until=1000; row has owner=" + second +
+              " token=2 lease_until=2000");
 
     CHECK(q.queue.finish(b, "in time"));
     CHECK(q.queue.find(a.id)->result == "in time");
@@ -69,8 +70,8 @@ TEMPLATE_TEST_CASE("at and after the expiry instant somebody else may take the j
 }
 
 TEMPLATE_TEST_CASE("a lease never outlives the deadline", "[settling]", EVERY_STORE) {
-    const auto [now, why] =
-        GENERATE(table<int, verdict>({{99, verdict::applied}, {100, verdict::past_deadline}, {101, verdict::past_deadline}}));
+    const auto [now, why] = GENERATE(
+        table<int, verdict>({{99, verdict::applied}, {100, verdict::past_deadline}, {101, verdict::past_deadline}}));
     queue_in<TestType> q;
     q.queue.enqueue({.payload = "x", .deadline = at(100)});
     lease held = q.taken("A", 1000ms);
@@ -92,19 +93,20 @@ struct holders_verb {
 
 template <class Queue>
 std::vector<holders_verb<Queue>> holders_verbs() {
-    return {{"finish", [](Queue& q, const marker& m) { return q.finish(m, "result"); }},
-            {"finish_many", [](Queue& q, const marker& m) { return q.finish_many(std::array{m}).front(); }},
-            {"finish_and_claim",
-             [](Queue& q, const marker& m) {
-                 return q.finish_and_claim(m, "result", {.owner = "next", .lease_for = 1ms, .queues = {"empty"}}).finished;
-             }},
-            {"renew", [](Queue& q, marker m) { return q.renew(m, 5000ms); }},
-            {"renew_many", [](Queue& q, marker m) { return q.renew_many(std::array{&m}, 5000ms).front(); }},
-            {"fail", [](Queue& q, const marker& m) { return q.fail(m, "error", 5ms); }},
-            {"release", [](Queue& q, const marker& m) { return q.release(m); }},
-            {"release_many", [](Queue& q, const marker& m) { return q.release_many(std::array{m}, 7ms).front(); }},
-            {"quarantine", [](Queue& q, const marker& m) { return q.quarantine(m, "odd"); }},
-            {"checkpoint", [](Queue& q, const marker& m) { return q.checkpoint(m, "half"); }}};
+    return {
+        {"finish", [](Queue& q, const marker& m) { return q.finish(m, "result"); }},
+        {"finish_many", [](Queue& q, const marker& m) { return q.finish_many(std::array{m}).front(); }},
+        {"finish_and_claim",
+         [](Queue& q, const marker& m) {
+             return q.finish_and_claim(m, "result", {.owner = "next", .lease_for = 1ms, .queues = {"empty"}}).finished;
+         }},
+        {"renew", [](Queue& q, marker m) { return q.renew(m, 5000ms); }},
+        {"renew_many", [](Queue& q, marker m) { return q.renew_many(std::array{&m}, 5000ms).front(); }},
+        {"fail", [](Queue& q, const marker& m) { return q.fail(m, "error", 5ms); }},
+        {"release", [](Queue& q, const marker& m) { return q.release(m); }},
+        {"release_many", [](Queue& q, const marker& m) { return q.release_many(std::array{m}, 7ms).front(); }},
+        {"quarantine", [](Queue& q, const marker& m) { return q.quarantine(m, "odd"); }},
+        {"checkpoint", [](Queue& q, const marker& m) { return q.checkpoint(m, "half"); }}};
 }
 
 /// A way for a marker not to fit, and the reason that must be given for it.
@@ -319,8 +321,8 @@ TEMPLATE_TEST_CASE("the rejection shows both sides on one line, whatever the nam
     other.store = {};
     CHECK_THAT(to_text(q.queue.finish(other)), contains("rejected (foreign) at 0") && contains("another store"));
     CHECK(q.queue.release(held));
-    CHECK_THAT(to_text(q.queue.finish(held)),
-               contains("rejected (not_leased)") && contains("row has owner=none token=1 lease_until=none state=ready"));
+    CHECK_THAT(to_text(q.queue.finish(held)), contains("rejected (not_leased)") &&
+                                                  contains("row has owner=none token=1 lease_until=none state=ready"));
 }
 
 TEMPLATE_TEST_CASE("a batch is judged in its order, and answers in it", "[settling]", EVERY_STORE) {
@@ -341,7 +343,8 @@ TEMPLATE_TEST_CASE("a batch is judged in its order, and answers in it", "[settli
     for (const settlement& answer : answers) {
         why.push_back(answer.why);
     }
-    CHECK(why == std::vector{verdict::applied, verdict::missing, verdict::applied, verdict::foreign, verdict::finished});
+    CHECK(why ==
+          std::vector{verdict::applied, verdict::missing, verdict::applied, verdict::foreign, verdict::finished});
     CHECK(answers[0].presented.id == held[2].id);
     CHECK(q.queue.find(held[1].id)->state == job_state::leased);
 
@@ -354,7 +357,8 @@ TEMPLATE_TEST_CASE("a batch is judged in its order, and answers in it", "[settli
     CHECK(q.queue.finish_many(std::vector<lease>{}).empty());
 }
 
-TEMPLATE_TEST_CASE("a batch of leases is renewed together, and each lease knows its new end", "[settling]", EVERY_STORE) {
+TEMPLATE_TEST_CASE("a batch of leases is renewed together, and each lease knows its new end", "[settling]",
+                   EVERY_STORE) {
     queue_in<TestType> q;
     q.queue.enqueue({.payload = "0"});
     q.queue.enqueue({.payload = "1", .deadline = at(1200)});
@@ -407,7 +411,8 @@ TEMPLATE_TEST_CASE("after an answer that was lost, the same round learns its lea
     CHECK(q.queue.refresh(held).why == verdict::superseded);
 }
 
-TEMPLATE_TEST_CASE("a finish whose answer was lost can be told from another's end of the job", "[settling]", EVERY_STORE) {
+TEMPLATE_TEST_CASE("a finish whose answer was lost can be told from another's end of the job", "[settling]",
+                   EVERY_STORE) {
     queue_in<TestType> q;
     q.queue.enqueue({.payload = "x", .max_attempts = 1});
     const lease held = q.taken();
@@ -457,8 +462,8 @@ TEMPLATE_TEST_CASE("one commit finishes one job and takes the next, whatever the
         CHECK(q.queue.find(first->id)->result == "r");
     }
     SECTION("named queues are taken from in their order") {
-        auto again =
-            q.queue.finish_and_claim(*next.next, "", {.owner = "A", .lease_for = 1ms, .queues = {"none", "other", "mine"}});
+        auto again = q.queue.finish_and_claim(*next.next, "",
+                                              {.owner = "A", .lease_for = 1ms, .queues = {"none", "other", "mine"}});
         CHECK(again.finished);
         CHECK(again.next->payload == "4");
     }

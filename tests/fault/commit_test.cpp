@@ -15,8 +15,7 @@ using operation = faulty_vfs::operation;
 
 /// A queue with default durability whose one job is held.
 struct held_job {
-    explicit held_job(journal_mode journal)
-        : queue{{folder / "jobs.db", {.journal = journal, .busy_timeout = 50ms}}} {
+    explicit held_job(journal_mode journal) : queue{{folder / "jobs.db", {.journal = journal, .busy_timeout = 50ms}}} {
         queue.enqueue({.key = "k", .payload = std::string(20'000, 'p')});
         held = queue.claim("A", 1h);
         REQUIRE(held);

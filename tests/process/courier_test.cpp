@@ -75,7 +75,8 @@ TEST_CASE("the courier delivers each of its own lines once, though couriers are 
     CHECK(shown(run, "late completions the queue rejected") >= 1);
     CHECK(shown(run, "resends the receiver refused") >= 1);
     CHECK(shown(run, "couriers that died and were replaced") == 1);
-    CHECK_THAT(run.text, contains("    rejected (") && contains("presented owner=courier-1 token=1") && contains("row has owner="));
+    CHECK_THAT(run.text, contains("    rejected (") && contains("presented owner=courier-1 token=1") &&
+                             contains("row has owner="));
     CHECK(run.text.find('\r') == std::string::npos);  // no progress bar in a pipe
 }
 
@@ -193,11 +194,18 @@ TEST_CASE("the timeline replays the story, with another worker and with the same
     const outcome told = courier("--timeline");
     CHECK(told.status == 0);
     for (const std::string name : {"A", "B"}) {
-        CHECK_THAT(told.text, contains("1000\t" + name + " claims: token 2, lease_until 2000\n"
-                                       "1001\tA completes with token 1: rejected (superseded) at 1001: presented owner=A "
-                                       "token=1 lease_until=1000; row has owner=" + name + " token=2 lease_until=2000\n"
-                                       "1001\tthe row is as " + name + " holds it: True\n"
-                                       "1001\t" + name + " completes with token 2: applied at 1001"));
+        CHECK_THAT(told.text,
+                   contains("1000\t" + name +
+                            " claims: token 2, lease_until 2000\n"
+                            "1001\tA completes with token 1: rejected (superseded) at 1001: presented owner=A "
+                            "token=1 lease_until=1000; row has owner=" +
+                            name +
+                            " token=2 lease_until=2000\n"
+                            "1001\tthe row is as " +
+                            name +
+                            " holds it: True\n"
+                            "1001\t" +
+                            name + " completes with token 2: applied at 1001"));
     }
     CHECK_THAT(told.text, contains("0\tA claims: token 1, lease_until 1000\n"));
 }

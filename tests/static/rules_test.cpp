@@ -60,7 +60,8 @@ static_assert(r::local_end(pace_point{ms(40).count() * std::chrono::milliseconds
 static_assert(r::local_end(pace_point{std::chrono::milliseconds{highest - 5}}, at(0), at(6)) == pace_point::max());
 static_assert(r::local_end(pace_point{}, at(-2), instant::max()) == pace_point::max());
 
-static_assert(r::time_left(pace_point{std::chrono::milliseconds{10}}, pace_point{std::chrono::milliseconds{3}}) == ms(7));
+static_assert(r::time_left(pace_point{std::chrono::milliseconds{10}}, pace_point{std::chrono::milliseconds{3}}) ==
+              ms(7));
 static_assert(r::time_left(pace_point{}, pace_point{}) == ms(0));
 static_assert(r::time_left(pace_point{}, pace_point{std::chrono::milliseconds{1}}) == ms(0));
 static_assert(r::time_left(pace_point::max(), pace_point::min()) == longest);
@@ -78,7 +79,8 @@ static_assert(r::vest(at(10), at(10), at(10)) == r::vesting{false, at(10)});
 static_assert(r::vest(at(10), at(10), at(11)) == r::vesting{false, at(11)});
 
 static_assert(r::clamped(at(10), ms(0), at(11)) == at(10) && r::clamped(at(10), ms(1), at(11)) == at(11));
-static_assert(r::clamped(at(10), ms(2), at(11)) == at(11) && r::clamped(at(10), longest, std::nullopt) == instant::max());
+static_assert(r::clamped(at(10), ms(2), at(11)) == at(11) &&
+              r::clamped(at(10), longest, std::nullopt) == instant::max());
 
 // ---- Enqueue -------------------------------------------------------------------------------------------------------
 
@@ -226,12 +228,14 @@ static_assert(judged(mine(), in_round(held(), 3), 0) == verdict::superseded);
 static_assert(judged(mine(), in_round(held(), 1), 0) == verdict::superseded);
 static_assert(judged(mine(), in_round(in_state(held(), job_state::ready), 3), 0) == verdict::superseded);
 static_assert(judged(mine(), in_state(held(), job_state::ready), 0) == verdict::not_leased);
-static_assert(judged(mine(), with(held(), [](auto& row) { row.lease_until = r::no_instant; }), 0) == verdict::not_leased);
+static_assert(judged(mine(), with(held(), [](auto& row) { row.lease_until = r::no_instant; }), 0) ==
+              verdict::not_leased);
 
 constexpr marker_view other_owner = presenting(mine(), [](auto& m) { m.owner = "B"; });
 constexpr marker_view other_attempt = presenting(mine(), [](auto& m) { m.attempt = 1; });
 constexpr marker_view other_end = presenting(mine(), [](auto& m) { m.lease_until = at(999); });
-static_assert(judged(other_owner, held(), 0) == verdict::altered && judged(other_owner, held(), 1000) == verdict::altered);
+static_assert(judged(other_owner, held(), 0) == verdict::altered &&
+              judged(other_owner, held(), 1000) == verdict::altered);
 static_assert(judged(other_attempt, held(), 0) == verdict::altered);
 static_assert(judged(presenting(mine(), [](auto& m) { m.attempt = 3; }), held(), 0) == verdict::altered);
 static_assert(judged(other_end, held(), 0) == verdict::altered && judged(other_end, held(), 1000) == verdict::altered);
@@ -267,7 +271,8 @@ static_assert(r::renew(held(), ms(700), at(500)) == with(held(), [](auto& row) {
               }));
 static_assert(r::renew(held(), ms(1), at(500)) == held());
 static_assert(r::renew(due_at(held(), 1100), longest, at(500)).lease_until == at(1100));
-static_assert(r::renew(with(held(), [](auto& row) { row.lease_until = r::no_instant; }), ms(5), at(500)).lease_until == at(505));
+static_assert(r::renew(with(held(), [](auto& row) { row.lease_until = r::no_instant; }), ms(5), at(500)).lease_until ==
+              at(505));
 
 static_assert(r::finish(held(), at(700)) == with(held(), [](auto& row) {
                   row.state = job_state::finished;
@@ -332,7 +337,8 @@ static_assert(r::judge_revoke(&waiting, {2}) == verdict::not_leased);
 static_assert(r::judge_cancel(&second_round, {}) == verdict::applied);
 static_assert(r::judge_cancel(&second_round, claim_token{2}) == verdict::applied);
 static_assert(r::judge_cancel(&second_round, claim_token{1}) == verdict::superseded);
-static_assert(r::judge_cancel(&waiting, {}) == verdict::applied && r::judge_cancel(&quarantined, {}) == verdict::applied);
+static_assert(r::judge_cancel(&waiting, {}) == verdict::applied &&
+              r::judge_cancel(&quarantined, {}) == verdict::applied);
 static_assert(r::judge_cancel(nullptr, {}) == verdict::missing);
 static_assert(r::judge_cancel(&done, {}) == verdict::finished && r::judge_cancel(&cancelled, {}) == verdict::cancelled);
 static_assert(r::judge_cancel(&done, claim_token{1}) == verdict::superseded);

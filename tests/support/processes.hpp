@@ -59,8 +59,8 @@ private:
     int ends_[2] = {-1, -1};
 };
 
-/// Forks `count` children. Each runs `prepare(i)`, waits until all are there, then gives `prepare`'s answer to `body(i)`,
-/// whose text is its report. Returns the reports; one that threw reports `error: ` and the text.
+/// Forks `count` children. Each runs `prepare(i)`, waits until all are there, then gives `prepare`'s answer to
+/// `body(i)`, whose text is its report. Returns the reports; one that threw reports `error: ` and the text.
 template <class Prepare, class Body>
 std::vector<std::string> run_together(std::size_t count, const Prepare& prepare, const Body& body) {
     pipe_ends ready;

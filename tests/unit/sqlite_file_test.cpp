@@ -65,8 +65,9 @@ TEST_CASE("tables are strict, ids are never used again, and every name begins wi
     const rollback_file place;
     { lease_queue queue{place.store()}; }
     auto file = foreign(place.path());
-    CHECK(asked(file, "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'leasehold\\_%' ESCAPE '\\' "
-                      "AND name <> 'sqlite_sequence'") == "0");
+    CHECK(asked(file,
+                "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'leasehold\\_%' ESCAPE '\\' "
+                "AND name <> 'sqlite_sequence'") == "0");
     CHECK(asked(file, "SELECT count(*) FROM pragma_table_list WHERE name LIKE 'leasehold%' AND strict = 0") == "0");
     CHECK_THAT(asked(file, "SELECT sql FROM sqlite_schema WHERE name = 'leasehold_job'"),
                contains("INTEGER PRIMARY KEY AUTOINCREMENT"));
@@ -186,9 +187,9 @@ TEST_CASE("what a file holds is not trusted", "[sqlite]") {
     lease_queue queue{place.store()};
     queue.enqueue({.payload = "x"});
     const auto held = queue.claim("A", 1h);
-    const std::string change = GENERATE("state = 5", "state = -1", "token = -1", "attempt = -1", "max_attempts = 0",
-                                        "attempt = 4294967297", "priority = 99999999999", "owner = NULL",
-                                        "lease_until = NULL", "state = 2", "ended_by = 3");
+    const std::string change =
+        GENERATE("state = 5", "state = -1", "token = -1", "attempt = -1", "max_attempts = 0", "attempt = 4294967297",
+                 "priority = 99999999999", "owner = NULL", "lease_until = NULL", "state = 2", "ended_by = 3");
     {
         auto file = foreign(place.path());
         file.exec("UPDATE leasehold_job SET " + change);
@@ -198,8 +199,10 @@ TEST_CASE("what a file holds is not trusted", "[sqlite]") {
     CHECK_THROWS_AS(queue.finish(*held), store_corrupt);
     {
         auto file = foreign(place.path());
-        file.exec("UPDATE leasehold_job SET state = 1, token = 1, attempt = 1, max_attempts = 5, priority = 0, owner = 'A', "
-                  "ended_by = NULL, lease_until = " + to_text(held->lease_until));
+        file.exec(
+            "UPDATE leasehold_job SET state = 1, token = 1, attempt = 1, max_attempts = 5, priority = 0, owner = 'A', "
+            "ended_by = NULL, lease_until = " +
+            to_text(held->lease_until));
     }
     CHECK(queue.finish(*held));
 }

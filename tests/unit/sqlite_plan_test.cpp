@@ -42,7 +42,8 @@ TEST_CASE("the query plans are index searches", "[sqlite]") {
         {"select_id_of_key", s::select_id_of_key.c_str(),
          "SEARCH leasehold_job USING COVERING INDEX leasehold_key (queue=? AND key=?)"},
         {"select_same_key", s::select_same_key.c_str(), "SEARCH j USING INDEX leasehold_key (queue=? AND key=?)"},
-        {"ended_rows", s::ended_rows.c_str(), "SEARCH leasehold_job USING INDEX leasehold_ended (state=? AND ended_at<?)"},
+        {"ended_rows", s::ended_rows.c_str(),
+         "SEARCH leasehold_job USING INDEX leasehold_ended (state=? AND ended_at<?)"},
         {"update_row", s::update_row.c_str(), "SEARCH leasehold_job USING INTEGER PRIMARY KEY (rowid=?)"},
         {"delete_row", s::delete_row.c_str(), "SEARCH leasehold_job USING INTEGER PRIMARY KEY (rowid=?)"},
         {"select_payload", s::select_payload.c_str(), "SEARCH leasehold_payload USING INTEGER PRIMARY KEY (rowid=?)"},
@@ -67,7 +68,8 @@ TEST_CASE("the query plans are index searches", "[sqlite]") {
     }
 }
 
-/// Steps of SQLite's virtual machine that finding a candidate takes: a count that no other load on the machine can change.
+/// Steps of SQLite's virtual machine that finding a candidate takes: a count that no other load on the machine can
+/// change.
 int steps_of_claim(const std::string& path) {
     SQLite::Database file{path, SQLite::OPEN_READWRITE};
     int steps = 0;

@@ -59,13 +59,29 @@ TEST_CASE("a marker is read back from its text", "[text]") {
 TEST_CASE("no other text is a marker", "[text]") {
     const std::string good = to_text(example());
     const std::string store = "0001abff000000000000000000000000";
-    const std::vector<std::string> bad{
-        "", "/", "/////", "//////", store, store + "/17/3/2/-5", store + "/17/3/2/-5/",
-        store + "/017/3/2/-5/w", store + "/+17/3/2/-5/w", store + "/17 /3/2/-5/w", store + "/17/3/2/-0/w",
-        store + "/17/3/99999999999/-5/w", store + "/99999999999999999999/3/2/-5/w", store + "/17/0x3/2/-5/w",
-        store + "/17/3/2.5/-5/w", "0" + good, good.substr(1), "0001ABff000000000000000000000000/17/3/2/-5/w",
-        "g001abff000000000000000000000000/17/3/2/-5/w", store + "/17/3/2/-5/" + std::string(256, 'w'),
-        store + "/17/3/2/-5/\xff", store + "/17/3/2/-5/a" + std::string(1, '\0'), "-" + good.substr(1)};
+    const std::vector<std::string> bad{"",
+                                       "/",
+                                       "/////",
+                                       "//////",
+                                       store,
+                                       store + "/17/3/2/-5",
+                                       store + "/17/3/2/-5/",
+                                       store + "/017/3/2/-5/w",
+                                       store + "/+17/3/2/-5/w",
+                                       store + "/17 /3/2/-5/w",
+                                       store + "/17/3/2/-0/w",
+                                       store + "/17/3/99999999999/-5/w",
+                                       store + "/99999999999999999999/3/2/-5/w",
+                                       store + "/17/0x3/2/-5/w",
+                                       store + "/17/3/2.5/-5/w",
+                                       "0" + good,
+                                       good.substr(1),
+                                       "0001ABff000000000000000000000000/17/3/2/-5/w",
+                                       "g001abff000000000000000000000000/17/3/2/-5/w",
+                                       store + "/17/3/2/-5/" + std::string(256, 'w'),
+                                       store + "/17/3/2/-5/\xff",
+                                       store + "/17/3/2/-5/a" + std::string(1, '\0'),
+                                       "-" + good.substr(1)};
     for (const std::string& text : bad) {
         INFO(text);
         CHECK(marker::from_text(text) == std::nullopt);
@@ -79,15 +95,15 @@ TEST_CASE("no other text is a marker", "[text]") {
 
 TEST_CASE("text is UTF-8 without NUL, and nothing else is", "[text]") {
     using detail::is_text;
-    for (const std::string_view good : {"", "a", "\x7f", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80",
-                                        "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
+    for (const std::string_view good : {"", "a", "\x7f", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF",
+                                        "\xEE\x80\x80", "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
         CHECK(is_text(good));
         CHECK(detail::made_valid(good) == good);
     }
     for (const std::string_view bad :
-         {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x7F", "\xC2\xC0", "\xE0\x9F\xBF", "\xE0\xA0", "\xE1\x80\x7F",
-          "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF0\x90\x80", "\xF1\x80\x80\xC0", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
-          "\xFF", "a\xFFz"}) {
+         {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x7F", "\xC2\xC0", "\xE0\x9F\xBF", "\xE0\xA0",
+          "\xE1\x80\x7F", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF0\x90\x80", "\xF1\x80\x80\xC0",
+          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "a\xFFz"}) {
         CHECK_FALSE(is_text(bad));
         CHECK(is_text(detail::made_valid(bad)));
     }

@@ -48,8 +48,8 @@ inline bool any_open(leasehold::lease_queue& queue) {
 }
 
 /// Delivers one job and settles it by what the receiver answered.
-inline leasehold::settlement deliver(leasehold::lease_queue& queue, httplib::Client& receiver, const leasehold::lease& held,
-                                     mischief misbehave) {
+inline leasehold::settlement deliver(leasehold::lease_queue& queue, httplib::Client& receiver,
+                                     const leasehold::lease& held, mischief misbehave) {
     const std::size_t split = held.payload.find('\n');
     const httplib::Params parameters{{"id", held.key}, {"quantity", held.payload.substr(0, split)}};
     const auto answer = receiver.Post(httplib::append_query_params("/deliveries", parameters),

@@ -177,7 +177,9 @@ struct dispatch_options {
 class dispatcher {
 public:
     dispatcher(leasehold::lease_queue& queue, dispatch_options options)
-        : queue_{queue}, options_{std::move(options)}, receiver_{{"courier", "receiver", "--effects", options_.effects}} {
+        : queue_{queue},
+          options_{std::move(options)},
+          receiver_{{"courier", "receiver", "--effects", options_.effects}} {
         bool ended = false;
         while (port_.empty() && !ended) {
             for (std::string& line : receiver_.read_lines(ended)) {
@@ -217,9 +219,10 @@ public:
 
 private:
     void start(const std::string& owner, mischief kind) {
-        std::vector<std::string> arguments{"courier",  "deliver", "--jobs", options_.jobs, "--port",
-                                           port_,      "--owner", owner,    "--lease",
-                                           std::to_string(options_.lease.count()), "--mischief"};
+        std::vector<std::string> arguments{
+            "courier",   "deliver", "--jobs", options_.jobs, "--port",
+            port_,       "--owner", owner,    "--lease",     std::to_string(options_.lease.count()),
+            "--mischief"};
         arguments.emplace_back(kind == mischief::stall ? "stall" : kind == mischief::crash ? "crash" : "none");
         couriers_.push_back(std::make_unique<courier_at_work>(arguments, owner));
     }

@@ -161,8 +161,9 @@ int run(const std::string& file, dispatch_options options, const std::string& da
 }
 
 int parse_and_run(int count, char** arguments) {
-    CLI::App app{"Delivers each line of a file of orders exactly once, though couriers are stopped and killed on the way.",
-                 "courier"};
+    CLI::App app{
+        "Delivers each line of a file of orders exactly once, though couriers are stopped and killed on the way.",
+        "courier"};
     std::string file;
     std::string data;
     dispatch_options options;
@@ -171,8 +172,11 @@ int parse_and_run(int count, char** arguments) {
     bool model = false;
     bool timeline = false;
     app.add_option("orders", file, "Tab-separated order lines with a header: order_id, quantity, item_name, ...");
-    app.add_option("--data", data, "Folder to keep jobs.db and effects.db in; without it, one that is removed at the end");
-    app.add_option("--couriers", options.couriers, "How many processes deliver")->check(CLI::Range(1, 64))->capture_default_str();
+    app.add_option("--data", data,
+                   "Folder to keep jobs.db and effects.db in; without it, one that is removed at the end");
+    app.add_option("--couriers", options.couriers, "How many processes deliver")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
     app.add_option("--lease", lease, "How long a courier may hold a line, in milliseconds")
         ->check(CLI::Range(100, 3'600'000))
         ->capture_default_str();

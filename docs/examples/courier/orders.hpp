@@ -112,7 +112,8 @@ inline orders read_orders(std::istream& from) {
             continue;
         }
         if (!quantity) {
-            refuse("quantity " + leasehold::detail::readable((*fields)[columns->quantity]) + " is not a positive integer");
+            refuse("quantity " + leasehold::detail::readable((*fields)[columns->quantity]) +
+                   " is not a positive integer");
             continue;
         }
         if (*quantity > std::numeric_limits<std::int64_t>::max() - total) {

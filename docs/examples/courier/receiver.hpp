@@ -27,8 +27,9 @@ class ledger {
 public:
     explicit ledger(const std::string& path) : database_{path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE} {
         database_.setBusyTimeout(5000);
-        database_.exec("CREATE TABLE IF NOT EXISTS effect "
-                       "(business_id TEXT PRIMARY KEY, quantity INTEGER NOT NULL, content BLOB NOT NULL) STRICT");
+        database_.exec(
+            "CREATE TABLE IF NOT EXISTS effect "
+            "(business_id TEXT PRIMARY KEY, quantity INTEGER NOT NULL, content BLOB NOT NULL) STRICT");
     }
 
     receipt_answer record(const std::string& business_id, std::int64_t quantity, const std::string& content) {

@@ -36,8 +36,8 @@ public:
 
     explicit patience(millis timeout) noexcept
         // A hundred years are as good as for ever, and no sum below overflows.
-        : end_{clock::now() + std::chrono::milliseconds{
-                                  std::clamp<std::int64_t>(timeout.count(), 0, std::int64_t{100} * 365 * 86'400'000)}} {}
+        : end_{clock::now() + std::chrono::milliseconds{std::clamp<std::int64_t>(
+                                  timeout.count(), 0, std::int64_t{100} * 365 * 86'400'000)}} {}
 
     clock::time_point end() const noexcept { return end_; }
 
@@ -49,8 +49,7 @@ public:
         }
         constexpr std::chrono::microseconds shortest{100};
         constexpr int doublings = 6;
-        std::this_thread::sleep_for(
-            std::min<clock::duration>(left, shortest * (1 << std::clamp(tries, 0, doublings))));
+        std::this_thread::sleep_for(std::min<clock::duration>(left, shortest * (1 << std::clamp(tries, 0, doublings))));
         return true;
     }
 
@@ -77,9 +76,7 @@ public:
     running(connection& on, SQLite::Statement& statement) noexcept : on_{on}, statement_{statement} {}
     running(const running&) = delete;
     running& operator=(const running&) = delete;
-    ~running() {
-        statement_.tryReset();
-    }
+    ~running() { statement_.tryReset(); }
 
     /// Binds all parameters in their order. Texts and blobs must outlive the last step.
     template <class... Values>
@@ -238,8 +235,8 @@ private:
     }
 
     void set_synchronous(synchronous_mode mode) {
-        constexpr std::array texts{"PRAGMA synchronous = OFF", "PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL",
-                                   "PRAGMA synchronous = EXTRA"};
+        constexpr std::array texts{"PRAGMA synchronous = OFF", "PRAGMA synchronous = NORMAL",
+                                   "PRAGMA synchronous = FULL", "PRAGMA synchronous = EXTRA"};
         execute(texts.at(static_cast<std::size_t>(mode)));
     }
 

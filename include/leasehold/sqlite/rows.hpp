@@ -16,7 +16,8 @@
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/store.hpp>
 
-/// Rows between the file and the library. What the file holds is not trusted: a value that cannot be is `store_corrupt`.
+/// Rows between the file and the library. What the file holds is not trusted: a value that cannot be is
+/// `store_corrupt`.
 namespace leasehold::detail::sqlite {
 
 [[noreturn]] inline void raise_impossible(job_id id, std::string_view column, const std::string& value) {

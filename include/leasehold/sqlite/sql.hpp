@@ -32,8 +32,8 @@ constexpr sql<A + B - 1> operator+(const sql<A>& a, const sql<B>& b) noexcept {
 
 inline constexpr int schema_version = 1;
 
-/// State numbers are those of `job_state`: 0 and 1 are the open ones. Payload, checkpoint and result have tables of their
-/// own, so that a job that changes state does not carry its bytes along.
+/// State numbers are those of `job_state`: 0 and 1 are the open ones. Payload, checkpoint and result have tables of
+/// their own, so that a job that changes state does not carry its bytes along.
 inline constexpr sql create_schema = R"(
 CREATE TABLE leasehold_meta (
     only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -166,7 +166,8 @@ inline constexpr sql ended_rows =
         "WHERE state >= 2 AND state = ?1 AND ended_at <= ?2 ORDER BY ended_at, id LIMIT ?3"};
 
 inline constexpr sql insert_row =
-    "INSERT INTO leasehold_job (queue, key, priority, enqueued_at, state, token, attempt, max_attempts, deadline, waits, "
+    "INSERT INTO leasehold_job (queue, key, priority, enqueued_at, state, token, attempt, max_attempts, deadline, "
+    "waits, "
     "vests_at, failures, lapses) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
     "ON CONFLICT (queue, key) WHERE key IS NOT NULL DO NOTHING";
 
@@ -190,8 +191,10 @@ inline constexpr sql delete_checkpoint = "DELETE FROM leasehold_checkpoint WHERE
 inline constexpr sql delete_result = "DELETE FROM leasehold_result WHERE id = ?1";
 
 /// leasehold_receipt_of
-inline constexpr sql select_receipts = "SELECT token, owner, at, note FROM leasehold_receipt WHERE job = ?1 ORDER BY id";
-inline constexpr sql insert_receipt = "INSERT INTO leasehold_receipt (job, token, owner, at, note) VALUES (?1, ?2, ?3, ?4, ?5)";
+inline constexpr sql select_receipts =
+    "SELECT token, owner, at, note FROM leasehold_receipt WHERE job = ?1 ORDER BY id";
+inline constexpr sql insert_receipt =
+    "INSERT INTO leasehold_receipt (job, token, owner, at, note) VALUES (?1, ?2, ?3, ?4, ?5)";
 inline constexpr sql delete_receipts = "DELETE FROM leasehold_receipt WHERE job = ?1";
 
 // ---- Reading for people --------------------------------------------------------------------------------------------
@@ -208,6 +211,7 @@ inline constexpr sql list_rows =
         "ORDER BY id LIMIT ?4"};
 
 inline constexpr sql count_rows =
-    "SELECT queue, state, waits, count(*), min(vests_at) FROM leasehold_job GROUP BY queue, state, waits ORDER BY queue";
+    "SELECT queue, state, waits, count(*), min(vests_at) FROM leasehold_job GROUP BY queue, state, waits ORDER BY "
+    "queue";
 
 }  // namespace leasehold::detail::sqlite

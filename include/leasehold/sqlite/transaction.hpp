@@ -65,7 +65,8 @@ public:
         std::vector<row_bytes> all;
         all.reserve(ids.size());
         for (const job_id id : ids) {
-            all.push_back({bytes_of(on_, select_payload, id), bytes_of(on_, select_checkpoint, id), receipts_of(on_, id)});
+            all.push_back(
+                {bytes_of(on_, select_payload, id), bytes_of(on_, select_checkpoint, id), receipts_of(on_, id)});
         }
         return all;
     }
@@ -81,7 +82,8 @@ public:
             answers.push_back(insert(made));
         }
         if (may_withhold) {
-            if (std::any_of(answers.begin(), answers.end(), [](const auto& a) { return a.answer == intake::conflict; })) {
+            if (std::any_of(answers.begin(), answers.end(),
+                            [](const auto& a) { return a.answer == intake::conflict; })) {
                 on_.prepared(undo_batch).run();
                 withhold(answers);
             }
@@ -201,7 +203,8 @@ private:
         }
         for (enqueued& answer : answers) {
             if (answer.id >= first_new) {
-                answer = {{}, answer.answer == intake::conflict ? intake::conflict : intake::withheld, job_state::ready};
+                answer = {
+                    {}, answer.answer == intake::conflict ? intake::conflict : intake::withheld, job_state::ready};
             }
         }
     }
