@@ -15,6 +15,7 @@
 
 #include <leasehold/arguments.hpp>
 #include <leasehold/clock.hpp>
+#include <leasehold/event.hpp>
 #include <leasehold/job.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/session.hpp>
@@ -47,6 +48,10 @@ concept range_of_pointers = requires(Range& range) {
 
 }  // namespace detail
 
+struct queue_options {
+    event_sink on_event{};  ///< told of what has been committed
+};
+
 /// A durable queue in which a claim is a lease. Usable from several threads at once; neither copyable nor movable.
 ///
 /// Every verb is one short transaction of the store (a claim behind many dead rows is several), and returns after its
@@ -64,7 +69,8 @@ class basic_lease_queue {
 public:
     /// Opens the store, which is made where it is new. Throws `store_unsupported` where it was made with a clock of
     /// another axis.
-    explicit basic_lease_queue(Store store, Clock clock = {}) : store_{std::move(store)}, clock_{std::move(clock)} {
+    explicit basic_lease_queue(Store store, Clock clock = {}, queue_options options = {})
+        : store_{std::move(store)}, clock_{std::move(clock)}, options_{std::move(options)} {
         store_.attach(Clock::axis);
     }
     basic_lease_queue(const basic_lease_queue&) = delete;
@@ -264,10 +270,17 @@ private:
     /// The one way into the store for everything that writes.
     template <class Verb>
     auto in_transaction(const Verb& verb) {
-        auto transaction = store_.begin(clock_);
-        detail::session session{transaction};
-        auto answer = verb(session);
-        transaction.commit();
+        std::vector<event> events;
+        auto answer = [&] {
+            auto transaction = store_.begin(clock_);
+            detail::session session{transaction, options_.on_event ? &events : nullptr};
+            auto result = verb(session);
+            transaction.commit();
+            return result;
+        }();  // the lock is gone from here on
+        for (const event& what : events) {
+            options_.on_event(what);
+        }
         return answer;
     }
 
@@ -332,6 +345,7 @@ private:
 
     Store store_;
     Clock clock_;
+    queue_options options_;
 };
 
 }  // namespace leasehold

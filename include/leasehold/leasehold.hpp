@@ -5,6 +5,7 @@
 #include <leasehold/basic_lease_queue.hpp>
 #include <leasehold/clock.hpp>
 #include <leasehold/errors.hpp>
+#include <leasehold/event.hpp>
 #include <leasehold/job.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/marker.hpp>

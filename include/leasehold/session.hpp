@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <leasehold/arguments.hpp>
+#include <leasehold/event_notes.hpp>
 #include <leasehold/job.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/rules.hpp>
@@ -37,7 +38,9 @@ public:
     /// The most rows that one transaction sets aside, so that the lock is not held for long.
     static constexpr std::size_t most_set_aside = 1000;
 
-    explicit session(Transaction& transaction) : transaction_{transaction}, store_{transaction.identity()} {}
+    /// Notes what it does in `events`, where there is one.
+    explicit session(Transaction& transaction, std::vector<event>* events = nullptr)
+        : transaction_{transaction}, store_{transaction.identity()}, notes_{events} {}
 
     std::vector<enqueued> enqueue(std::span<const job> jobs, on_conflict policy) {
         const instant now = transaction_.now().at;
@@ -48,7 +51,9 @@ public:
             const rules::vesting start = vest(work.queue, work.priority, span.due, now);
             rows.push_back({&work, rules::enqueue(work.max_attempts, span.deadline, start), now});
         }
-        return transaction_.insert(rows, policy);
+        std::vector<enqueued> answers = transaction_.insert(rows, policy);
+        notes_.taken_in(jobs, answers, now);
+        return answers;
     }
 
     /// Takes up to `limit` jobs from the queues in their order; sets aside what can no longer be worked on.
@@ -77,47 +82,49 @@ public:
     }
 
     std::vector<settlement> finish(std::span<const marker* const> rounds, std::span<const std::string_view> results) {
-        return settle(rounds, [&](std::size_t i, const row& held, const reading& now, change& to) {
-            to.result = results.empty() ? std::string_view{} : results[i];
-            return rules::finish(held.columns(), now.at);
-        });
+        return settle(event_kind::finished, rounds,
+                      [&](std::size_t i, const row& held, const reading& now, change& to) {
+                          to.result = results.empty() ? std::string_view{} : results[i];
+                          return rules::finish(held.columns(), now.at);
+                      });
     }
 
     /// On success the marker holds the new lease end; the caller passes it on after the commit.
     std::vector<settlement> renew(std::span<const marker* const> rounds, millis lease_for) {
-        return settle(rounds, [&](std::size_t, const row& held, const reading& now, change&) {
+        return settle(event_kind::renewed, rounds, [&](std::size_t, const row& held, const reading& now, change&) {
             return rules::renew(held.columns(), lease_for, now.at);
         });
     }
 
     std::vector<settlement> refresh(std::span<const marker* const> rounds) {
         return settle(
-            rounds, [](std::size_t, const row& held, const reading&, change&) { return held.columns(); },
+            std::nullopt, rounds, [](std::size_t, const row& held, const reading&, change&) { return held.columns(); },
             rules::match::same_round);
     }
 
     settlement fail(const marker& round, std::string_view error, millis retry_after) {
         const std::string text = made_valid(error);
-        return settle_one(round, [&](std::size_t, const row& held, const reading& now, change&) {
+        return settle_one(event_kind::failed, round, [&](std::size_t, const row& held, const reading& now, change&) {
             return rules::fail(held.columns(), text, vest_after(held, retry_after, now.at), now.at);
         });
     }
 
     std::vector<settlement> release(std::span<const marker* const> rounds, millis after) {
-        return settle(rounds, [&](std::size_t, const row& held, const reading& now, change&) {
+        return settle(event_kind::released, rounds, [&](std::size_t, const row& held, const reading& now, change&) {
             return rules::release(held.columns(), vest_after(held, after, now.at));
         });
     }
 
     settlement quarantine(const marker& round, std::string_view why) {
         const std::string text = made_valid(why);
-        return settle_one(round, [&](std::size_t, const row& held, const reading& now, change&) {
-            return rules::quarantine(held.columns(), text, now.at);
-        });
+        return settle_one(event_kind::quarantined, round,
+                          [&](std::size_t, const row& held, const reading& now, change&) {
+                              return rules::quarantine(held.columns(), text, now.at);
+                          });
     }
 
     settlement checkpoint(const marker& round, std::string_view bytes) {
-        return settle_one(round, [&](std::size_t, const row& held, const reading&, change& to) {
+        return settle_one(std::nullopt, round, [&](std::size_t, const row& held, const reading&, change& to) {
             to.checkpoint = bytes;
             return held.columns();
         });
@@ -128,6 +135,7 @@ public:
         const instant now = transaction_.now().at;
         const std::optional<rules::columns> seen = seen_of(rows);
         const verdict why = rules::judge_receipt(round.view(), store_, seen ? &*seen : nullptr);
+        notes_.settled(std::nullopt, why, round, rows.empty() ? nullptr : &rows.front(), now);
         if (why == verdict::applied) {
             transaction_.add_receipt(round.id, {round.token, round.owner, now, made_valid(note)});
         }
@@ -136,7 +144,8 @@ public:
 
     amendment revoke(job_id id, claim_token seen) {
         return amend(
-            id, [&](const rules::columns* now_there, instant) { return rules::judge_revoke(now_there, seen); },
+            event_kind::revoked, id,
+            [&](const rules::columns* now_there, instant) { return rules::judge_revoke(now_there, seen); },
             [&](const row& held, instant now, change&) {
                 return rules::revoke(held.columns(), vest_after(held, {}, now));
             });
@@ -144,14 +153,15 @@ public:
 
     amendment cancel(job_id id, std::optional<claim_token> seen) {
         return amend(
-            id, [&](const rules::columns* now_there, instant) { return rules::judge_cancel(now_there, seen); },
+            event_kind::cancelled, id,
+            [&](const rules::columns* now_there, instant) { return rules::judge_cancel(now_there, seen); },
             [](const row& held, instant now, change&) { return rules::cancel(held.columns(), now); });
     }
 
     amendment requeue(job_id id, claim_token seen, const requeue_options& how) {
         const bool new_deadline = how.deadline || how.expires_in;
         return amend(
-            id,
+            event_kind::requeued, id,
             [&](const rules::columns* now_there, instant now) {
                 return rules::judge_requeue(now_there, seen, new_deadline, now);
             },
@@ -192,7 +202,7 @@ private:
     }
 
     rules::vesting vest(const std::string& queue, std::int32_t priority, instant due, instant now) {
-        return rules::vest(due, now, rules::must_wait(due, now) ? std::nullopt : tail(queue, priority));
+        return rules::vest(due, now, rules::must_wait(due, now) ? std::nullopt : tail(queue, priority, now));
     }
 
     rules::vesting vest_after(const row& held, millis after, instant now) {
@@ -201,9 +211,12 @@ private:
 
     /// The end of the line of rows that do not wait. A batch mostly asks for one queue and priority again and again,
     /// and what it adds there itself changes no answer of `rules::vest` by the same clock reading.
-    std::optional<instant> tail(const std::string& queue, std::int32_t priority) {
+    std::optional<instant> tail(const std::string& queue, std::int32_t priority, instant now) {
         if (!tail_ || tail_->priority != priority || tail_->queue != queue) {
             tail_ = known_tail{queue, priority, transaction_.tail(queue, priority)};
+            if (tail_->at && rules::must_wait(*tail_->at, now)) {
+                notes_.stepped_back(queue, now);
+            }
         }
         return tail_->at;
     }
@@ -240,12 +253,17 @@ private:
             if (decided.what == rules::taking::leave) {
                 continue;
             }
+            if (seen.state == job_state::leased) {
+                notes_.changed(event_kind::lapsed, candidate, now.at);
+            }
             if (decided.what == rules::taking::grant) {
                 candidate.assign(rules::grant(seen, owner, lease_for, now.at));
                 taken.push_back(&candidate);
             } else {
                 candidate.assign(rules::put_aside(seen, decided.why, now.at));
             }
+            notes_.changed(decided.what == rules::taking::grant ? event_kind::claimed : event_kind::quarantined,
+                           candidate, now.at);
             changes.push_back({&candidate});
         }
         transaction_.write(changes);
@@ -288,8 +306,8 @@ private:
     /// The one way of every holder's verb: hold the rows, read the clock, judge each marker in the order given, make
     /// the change where the answer is `applied`.
     template <class Effect>
-    std::vector<settlement> settle(std::span<const marker* const> rounds, const Effect& effect,
-                                   rules::match how = rules::match::whole_marker) {
+    std::vector<settlement> settle(std::optional<event_kind> what, std::span<const marker* const> rounds,
+                                   const Effect& effect, rules::match how = rules::match::whole_marker) {
         std::vector<job_id> ids;
         ids.reserve(rounds.size());
         for (const marker* const round : rounds) {
@@ -320,6 +338,7 @@ private:
                     to.to = &*at;
                 }
             }
+            notes_.settled(what, why, round, found ? &*at : nullptr, now.at);
             answers.push_back({why, now.at, round, found ? std::optional{standing_of(*at)} : std::nullopt});
         }
         std::erase_if(changes, [](const change& c) { return c.to == nullptr; });
@@ -328,19 +347,20 @@ private:
     }
 
     template <class Effect>
-    settlement settle_one(const marker& round, const Effect& effect) {
+    settlement settle_one(std::optional<event_kind> what, const marker& round, const Effect& effect) {
         const marker* const only = &round;
-        return std::move(settle(std::span{&only, 1}, effect).front());
+        return std::move(settle(what, std::span{&only, 1}, effect).front());
     }
 
     template <class Judge, class Effect>
-    amendment amend(job_id id, const Judge& judge, const Effect& effect) {
+    amendment amend(event_kind what, job_id id, const Judge& judge, const Effect& effect) {
         std::vector<row> rows = hold_one(id);
         const instant now = transaction_.now().at;
         const std::optional<rules::columns> seen = seen_of(rows);
         const verdict why = judge(seen ? &*seen : nullptr, now);
         if (why == verdict::applied) {
             change to{&rows.front()};
+            notes_.changed(what, rows.front(), now);
             rows.front().assign(effect(rows.front(), now, to));
             transaction_.write(std::span{&to, 1});
         }
@@ -355,6 +375,7 @@ private:
 
     Transaction& transaction_;
     store_id store_;
+    event_notes notes_;
     std::optional<known_tail> tail_{};
 };
 

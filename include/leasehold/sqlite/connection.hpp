@@ -156,7 +156,7 @@ public:
     }
 
     /// Throws what the engine has just reported.
-    [[noreturn]] void fail(std::string_view doing) { raise(last_fault(handle(), was_in_transaction_), doing); }
+    [[noreturn]] void fail(std::string_view doing) const { raise(last_fault(handle(), was_in_transaction_), doing); }
 
     /// Runs text of our own, which may be several statements.
     void execute(const char* text) {
@@ -218,7 +218,9 @@ private:
         }
     }
 
-    static int on_busy(void* self, int tries) noexcept { return static_cast<connection*>(self)->patience_.nap(tries); }
+    static int on_busy(void* self, int tries) noexcept {
+        return static_cast<connection*>(self)->patience_.nap(tries) ? 1 : 0;
+    }
 
     SQLite::Statement& statement(const char* text) {
         // Texts are constants of ours: the address tells which.
