@@ -29,7 +29,7 @@ inline constexpr std::int32_t highest_priority = 127;
 
 inline void check_name(std::string_view what, std::string_view name) {
     if (name.empty() || name.size() > longest_name) {
-        refuse(what, std::to_string(name.size()) + " bytes; a name has 1 to 255");
+        refuse(what, std::to_string(name.size()) + " bytes; a name has 1 to " + std::to_string(longest_name));
     }
     if (!is_text(name)) {
         refuse(what, readable(name) + " is not UTF-8 without NUL");
@@ -50,7 +50,7 @@ inline void check_length(std::string_view what, millis length) {
 
 inline void check_limit(std::size_t limit) {
     if (limit < 1 || limit > largest_limit) {
-        refuse("limit", std::to_string(limit) + "; it is 1 to 1000");
+        refuse("limit", std::to_string(limit) + "; it is 1 to " + std::to_string(largest_limit));
     }
 }
 

@@ -79,11 +79,12 @@ public:
 
     // ---- Work comes in ----------------------------------------------------------------------------------------------
 
-    /// Adds a job; where its key is in the queue already, changes nothing and answers with that row.
+    /// Adds a job; where its key is in the queue already, changes nothing and answers with that row. A deadline that is
+    /// over is refused, whether or not the key is known.
     enqueued enqueue(const job& work) {
         detail::check_job(work);
         return in_transaction([&](auto& session) {
-            return session.enqueue(std::span{&work, 1}, on_conflict::keep_others).front();
+            return session.enqueue(std::span{&work, 1}, on_conflict::keep_others, false).front();
         });
     }
 
@@ -91,7 +92,7 @@ public:
     /// `on_conflict::nothing` a conflict anywhere withholds all that are not there yet.
     std::vector<enqueued> enqueue_many(std::span<const job> jobs, on_conflict policy = on_conflict::keep_others) {
         detail::check_jobs(jobs);
-        return in_transaction([&](auto& session) { return session.enqueue(jobs, policy); });
+        return in_transaction([&](auto& session) { return session.enqueue(jobs, policy, true); });
     }
 
     // ---- Claims -----------------------------------------------------------------------------------------------------
@@ -115,22 +116,19 @@ public:
     /// `next` names no queue: from the finished job's own; from none where there is no such job.
     finished_and_claimed finish_and_claim(const marker& round, std::string_view result, const claim_terms& next) {
         detail::check_terms(next);
-        std::vector<std::string_view> queues(next.queues.begin(), next.queues.end());
-        std::string own_queue;
-        detail::claimed taken;
-        settlement finished = in_transaction([&](auto& session) {
-            settlement answer = only(session.finish(pointer_to(round), std::span{&result, 1}));
-            if (queues.empty() && answer.current) {
+        return in_transaction([&](auto& session) {
+            finished_and_claimed answer{only(session.finish(pointer_to(round), std::span{&result, 1}))};
+            std::vector<std::string_view> queues(next.queues.begin(), next.queues.end());
+            std::string own_queue;
+            if (queues.empty() && answer.finished.current) {
                 own_queue = session.queue_of(round.id);
                 queues.emplace_back(own_queue);
             }
-            taken = session.claim(next.owner, next.lease_for, queues, 1);
+            detail::claimed taken = session.claim(next.owner, next.lease_for, queues, 1);
+            answer.more = taken.cut_short && taken.leases.empty();
+            answer.next = first_of(std::move(taken.leases));
             return answer;
         });
-        if (taken.cut_short && taken.leases.empty()) {
-            taken.leases = take(next.owner, next.lease_for, queues, 1);
-        }
-        return {std::move(finished), first_of(std::move(taken.leases))};
     }
 
     // ---- What a holder says: counts only while the whole marker equals the row and the lease is live ----------------
@@ -242,14 +240,14 @@ public:
 
     // ---- Reading: never waits for a writer's lock longer than a commit takes ----------------------------------------
 
-    std::optional<record> find(job_id id) { return store_.view().find(id); }
-    std::optional<record> find(std::string_view queue, std::string_view key) {
+    std::optional<record> find(job_id id) const { return store_.view().find(id); }
+    std::optional<record> find(std::string_view queue, std::string_view key) const {
         detail::check_name("queue", queue);
         detail::check_name("key", key);
         return store_.view().find(queue, key);
     }
 
-    page<record> list(const filter& which = {}) {
+    page<record> list(const filter& which = {}) const {
         if (which.queue) {
             detail::check_name("queue", *which.queue);
         }
@@ -257,7 +255,8 @@ public:
         return store_.view().list(which);
     }
 
-    statistics stats() { return store_.view().counts(); }
+    /// Counts every row: on a large file it takes a while, and in a rollback journal commits wait for it.
+    statistics stats() const { return store_.view().counts(); }
 
     instant now() const { return take_reading(clock_).at; }
 
@@ -297,32 +296,33 @@ private:
 
     /// A verb that moves lease ends: what it came to reaches the caller's markers after the commit.
     template <class Range, class Verb>
-    std::vector<settlement> prolong(const Range& rounds, const Verb& verb) {
-        std::vector<const marker*> pointers;
-        for (const marker* const each : rounds) {
-            pointers.push_back(each);
+    std::vector<settlement> prolong(Range&& rounds, const Verb& verb) {
+        using pointer = std::remove_cvref_t<decltype(*std::begin(rounds))>;
+        std::vector<pointer> held;
+        std::vector<const marker*> presented;
+        for (pointer each : rounds) {
+            held.push_back(each);
+            presented.push_back(each);
         }
         reading now;
         std::vector<settlement> answers = in_transaction([&](auto& session) {
-            std::vector<settlement> judged = verb(session, std::span<const marker* const>{pointers});
+            std::vector<settlement> judged = verb(session, std::span<const marker* const>{presented});
             now = session.now();
             return judged;
         });
-        auto answer = answers.cbegin();
-        for (auto* const each : rounds) {
-            if (*answer) {
-                each->lease_until = answer->current->round.lease_until;
-                if constexpr (std::is_base_of_v<lease, std::remove_pointer_t<decltype(each)>>) {
-                    each->local_until = rules::local_end(now.pace, now.at, each->lease_until);
+        for (std::size_t i = 0; i < answers.size(); ++i) {
+            if (answers[i]) {
+                held[i]->lease_until = answers[i].current->round.lease_until;
+                if constexpr (std::is_base_of_v<lease, std::remove_pointer_t<pointer>>) {
+                    held[i]->local_until = rules::local_end(now.pace, now.at, held[i]->lease_until);
                 }
             }
-            ++answer;
         }
         return answers;
     }
 
     template <class Range>
-    std::vector<settlement> refreshed(const Range& rounds) {
+    std::vector<settlement> refreshed(Range&& rounds) {
         return prolong(rounds, [](auto& session, auto pointers) { return session.refresh(pointers); });
     }
 

@@ -53,6 +53,11 @@ struct enqueued {
     friend bool operator==(const enqueued&, const enqueued&) noexcept = default;
 };
 
+/// `accepted 17 ready`
+inline std::string to_text(const enqueued& answer) {
+    return std::string{to_text(answer.answer)} + ' ' + to_text(answer.id) + ' ' + std::string{to_text(answer.state)};
+}
+
 /// Evidence that a holder left, perhaps after its lease: what it knows of an effect that it had.
 struct receipt {
     claim_token token{};  ///< the round that it speaks of
@@ -78,6 +83,11 @@ struct row : rules::basic_columns<std::string> {
         return seen;
     }
 
+    /// The marker of the row's round in its store; of a job without a holder the owner is empty.
+    leasehold::marker marker_in(const store_id& store) const {
+        return {store, id, owner, token, attempt, lease_until.value_or(instant{})};
+    }
+
     /// Takes over what a rule made of `columns()`.
     void assign(const rules::columns& changed) { rules::copy_columns(*this, changed); }
 };
@@ -94,8 +104,8 @@ struct record : row {
     std::vector<receipt> receipts{};
     friend bool operator==(const record&, const record&) noexcept = default;
 
-    /// The marker of the row's round; of a job without a holder its owner is empty.
-    leasehold::marker marker() const { return {store, id, owner, token, attempt, lease_until.value_or(instant{})}; }
+    /// The marker of the row's round.
+    leasehold::marker marker() const { return marker_in(store); }
 };
 
 /// Which jobs to list: all that fit what is named, by ascending id.

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <leasehold/job.hpp>
@@ -25,6 +26,7 @@ struct lease : marker {
     pace_point local_until{};         ///< the holder's own reckoning of `lease_until`
 
     lease() = default;
+    explicit lease(marker round) : marker{std::move(round)} {}
     lease(lease&&) noexcept = default;
     lease& operator=(lease&&) noexcept = default;
     lease(const lease&) = delete;
@@ -43,6 +45,8 @@ struct claim_terms {
 struct finished_and_claimed {
     settlement finished{};
     std::optional<lease> next{};
+    bool more =
+        false;  ///< nothing came of `next` only because the commit set aside as many dead rows as one may: claim
 };
 
 /// One of `finish_many`: the round that is over, and its result.

@@ -33,12 +33,6 @@ struct marker {
     static std::optional<marker> from_text(std::string_view text);
 };
 
-/// `store/id/token/attempt/lease_until/owner`: 32 hexadecimal digits, four decimal numbers, the name as it is.
-inline std::string to_text(const marker& m) {
-    return to_text(m.store) + '/' + to_text(m.id) + '/' + to_text(m.token) + '/' + std::to_string(m.attempt) + '/' +
-           to_text(m.lease_until) + '/' + m.owner;
-}
-
 namespace detail {
 
 /// What stands before the next `/`, which is taken off `text` with it; nothing where there is none.
@@ -62,6 +56,27 @@ bool parse(std::optional<std::string_view> field, Number& number, int base = 10)
     return error == std::errc{} && stopped == end;
 }
 
+/// Takes the percent-encoding off; false where it is none, or far too long for a name.
+inline bool percent_decode(std::string_view text, std::string& name) {
+    if (text.size() > 3 * longest_name) {
+        return false;
+    }
+    name.clear();
+    while (!text.empty()) {
+        std::uint8_t byte = static_cast<std::uint8_t>(text.front());
+        std::size_t length = 1;
+        if (text.front() == '%') {
+            length = 3;
+            if (text.size() < length || !parse(text.substr(1, 2), byte, 16)) {
+                return false;
+            }
+        }
+        name += static_cast<char>(byte);
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 inline bool parse(std::optional<std::string_view> field, store_id& id) noexcept {
     if (!field || field->size() != 2 * id.bytes.size()) {
         return false;
@@ -76,6 +91,13 @@ inline bool parse(std::optional<std::string_view> field, store_id& id) noexcept 
 
 }  // namespace detail
 
+/// `store/id/token/attempt/lease_until/owner`: 32 hexadecimal digits, four decimal numbers, and the name, in which `%`
+/// and what is unprintable stand as `%` and two hexadecimal digits a byte.
+inline std::string to_text(const marker& m) {
+    return to_text(m.store) + '/' + to_text(m.id) + '/' + to_text(m.token) + '/' + std::to_string(m.attempt) + '/' +
+           to_text(m.lease_until) + '/' + detail::percent_encoded(m.owner);
+}
+
 inline std::optional<marker> marker::from_text(std::string_view text) {
     marker m;
     std::string_view rest = text;
@@ -84,10 +106,9 @@ inline std::optional<marker> marker::from_text(std::string_view text) {
         detail::parse(detail::next_field(rest), m.store) && detail::parse(detail::next_field(rest), m.id.value) &&
         detail::parse(detail::next_field(rest), m.token.value) && detail::parse(detail::next_field(rest), m.attempt) &&
         detail::parse(detail::next_field(rest), lease_until);
-    if (!parsed || !detail::is_name(rest)) {
+    if (!parsed || !detail::percent_decode(rest, m.owner) || !detail::is_name(m.owner)) {
         return std::nullopt;
     }
-    m.owner = rest;
     m.lease_until = instant{std::chrono::milliseconds{lease_until}};
     // One marker, one text: leading zeros, capitals and the like stand for nothing.
     return to_text(m) == text ? std::optional{m} : std::nullopt;

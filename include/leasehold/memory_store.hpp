@@ -37,7 +37,7 @@ public:
         return detail::memory::transaction{*state_, single_reading::of(clock)};
     }
 
-    detail::memory::view view() { return detail::memory::view{*state_}; }
+    detail::memory::view view() const { return detail::memory::view{*state_}; }
 
     store_id renew_identity() {
         const std::unique_lock lock{state_->mutex};

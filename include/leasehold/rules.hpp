@@ -122,11 +122,6 @@ constexpr vesting vest(instant due, instant now, std::optional<instant> tail) no
 
 // ---- Enqueue --------------------------------------------------------------------------------------------------------
 
-/// Whether a job can be worked on at all: its deadline is ahead, and so is the span between its start and its deadline.
-constexpr bool is_startable(instant due, std::optional<instant> deadline, instant now) noexcept {
-    return !is_past(deadline, now) && !is_past(deadline, due);
-}
-
 constexpr columns enqueue(std::int32_t max_attempts, std::optional<instant> deadline, vesting start) noexcept {
     return {.max_attempts = max_attempts, .deadline = deadline, .waits = start.waits, .vests_at = start.at};
 }

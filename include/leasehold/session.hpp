@@ -21,6 +21,7 @@
 #include <leasehold/store.hpp>
 #include <leasehold/text.hpp>
 #include <leasehold/time.hpp>
+#include <leasehold/waiting_line.hpp>
 
 namespace leasehold::detail {
 
@@ -42,13 +43,15 @@ public:
     explicit session(Transaction& transaction, std::vector<event>* events = nullptr)
         : transaction_{transaction}, store_{transaction.identity()}, notes_{events} {}
 
-    std::vector<enqueued> enqueue(std::span<const job> jobs, on_conflict policy) {
+    /// `in_batch`: whether a refusal says which job it is about.
+    std::vector<enqueued> enqueue(std::span<const job> jobs, on_conflict policy, bool in_batch) {
         const instant now = transaction_.now().at;
+        waiting_line line{transaction_, notes_, now};
         std::vector<insertion> rows;
         rows.reserve(jobs.size());
         for (const job& work : jobs) {
-            const span_of_work span = schedule(work, now, jobs.size() > 1 ? &work - jobs.data() : -1);
-            const rules::vesting start = vest(work.queue, work.priority, span.due, now);
+            const span_of_work span = in_batch ? resolve_in_batch(jobs, work, now) : resolve(work, now);
+            const rules::vesting start = line.vest(work.queue, work.priority, span.due);
             rows.push_back({&work, rules::enqueue(work.max_attempts, span.deadline, start), now});
         }
         std::vector<enqueued> answers = transaction_.insert(rows, policy);
@@ -62,21 +65,18 @@ public:
         claimed answer;
         std::size_t put_aside = 0;
         for (const std::string_view queue : queues) {
-            bool all_seen = false;
-            while (!all_seen && answer.leases.size() < limit) {
-                if (put_aside >= most_set_aside) {
-                    answer.cut_short = true;
-                    break;
-                }
+            bool more = true;
+            while (more && answer.leases.size() < limit && put_aside < most_set_aside) {
                 const std::size_t left = limit - answer.leases.size();
-                const std::size_t wanted = left + std::min(put_aside, most_set_aside - put_aside);
+                // One row at first; more with every one that is dead.
+                const std::size_t wanted = std::min(left + put_aside, most_set_aside);
                 std::vector<row> rows = transaction_.vested(queue, wanted);
                 const std::size_t before = answer.leases.size() + put_aside;
-                all_seen = rows.size() < wanted;
-                put_aside += take(rows, owner, lease_for, left, answer.leases);
-                all_seen = all_seen || answer.leases.size() + put_aside == before;
+                put_aside += take(rows, owner, lease_for, left, most_set_aside - put_aside, answer.leases);
+                more = rows.size() == wanted && answer.leases.size() + put_aside > before;
             }
         }
+        answer.cut_short = put_aside == most_set_aside;
         add_bytes(answer.leases);
         return answer;
     }
@@ -84,7 +84,9 @@ public:
     std::vector<settlement> finish(std::span<const marker* const> rounds, std::span<const std::string_view> results) {
         return settle(event_kind::finished, rounds,
                       [&](std::size_t i, const row& held, const reading& now, change& to) {
-                          to.result = results.empty() ? std::string_view{} : results[i];
+                          if (!results.empty() && !results[i].empty()) {
+                              to.result = results[i];  // a job that is held has none yet
+                          }
                           return rules::finish(held.columns(), now.at);
                       });
     }
@@ -105,13 +107,17 @@ public:
     settlement fail(const marker& round, std::string_view error, millis retry_after) {
         const std::string text = made_valid(error);
         return settle_one(event_kind::failed, round, [&](std::size_t, const row& held, const reading& now, change&) {
-            return rules::fail(held.columns(), text, vest_after(held, retry_after, now.at), now.at);
+            return rules::fail(held.columns(), text, line_at(now.at).vest(held, retry_after), now.at);
         });
     }
 
     std::vector<settlement> release(std::span<const marker* const> rounds, millis after) {
+        std::optional<waiting_line<Transaction>> line;  // one for all: the clock is read once
         return settle(event_kind::released, rounds, [&](std::size_t, const row& held, const reading& now, change&) {
-            return rules::release(held.columns(), vest_after(held, after, now.at));
+            if (!line) {
+                line.emplace(transaction_, notes_, now.at);
+            }
+            return rules::release(held.columns(), line->vest(held, after));
         });
     }
 
@@ -137,7 +143,8 @@ public:
         const verdict why = rules::judge_receipt(round.view(), store_, seen ? &*seen : nullptr);
         notes_.settled(std::nullopt, why, round, rows.empty() ? nullptr : &rows.front(), now);
         if (why == verdict::applied) {
-            transaction_.add_receipt(round.id, {round.token, round.owner, now, made_valid(note)});
+            transaction_.add_receipt(round.id,
+                                     {round.token, made_valid(round.owner, longest_name), now, made_valid(note)});
         }
         return {why, now, round, standing_of(rows)};
     }
@@ -147,7 +154,7 @@ public:
             event_kind::revoked, id,
             [&](const rules::columns* now_there, instant) { return rules::judge_revoke(now_there, seen); },
             [&](const row& held, instant now, change&) {
-                return rules::revoke(held.columns(), vest_after(held, {}, now));
+                return rules::revoke(held.columns(), line_at(now).vest(held, {}));
             });
     }
 
@@ -165,10 +172,10 @@ public:
             [&](const rules::columns* now_there, instant now) {
                 return rules::judge_requeue(now_there, seen, new_deadline, now);
             },
-            [&](const row& held, instant now, change& to) {
+            [&](const row& held, instant now, change&) {
                 const span_of_work span = resolve(how, now, held.deadline);
-                to.result = std::string_view{};
-                return rules::requeue(held.columns(), span.deadline, vest(held.queue, held.priority, span.due, now));
+                return rules::requeue(held.columns(), span.deadline,
+                                      line_at(now).vest(held.queue, held.priority, span.due));
             });
     }
 
@@ -190,36 +197,15 @@ public:
     std::string queue_of(job_id id) { return hold_one(id).front().queue; }
 
 private:
-    span_of_work schedule(const job& work, instant now, std::ptrdiff_t index) const {
+    static span_of_work resolve_in_batch(std::span<const job> jobs, const job& work, instant now) {
         try {
             return resolve(work, now);
         } catch (const std::invalid_argument& refused) {
-            if (index < 0) {
-                throw;
-            }
-            refuse("job " + std::to_string(index), refused.what());
+            refuse("job " + std::to_string(&work - jobs.data()), refused.what());
         }
     }
 
-    rules::vesting vest(const std::string& queue, std::int32_t priority, instant due, instant now) {
-        return rules::vest(due, now, rules::must_wait(due, now) ? std::nullopt : tail(queue, priority, now));
-    }
-
-    rules::vesting vest_after(const row& held, millis after, instant now) {
-        return vest(held.queue, held.priority, rules::clamped(now, after, held.deadline), now);
-    }
-
-    /// The end of the line of rows that do not wait. A batch mostly asks for one queue and priority again and again,
-    /// and what it adds there itself changes no answer of `rules::vest` by the same clock reading.
-    std::optional<instant> tail(const std::string& queue, std::int32_t priority, instant now) {
-        if (!tail_ || tail_->priority != priority || tail_->queue != queue) {
-            tail_ = known_tail{queue, priority, transaction_.tail(queue, priority)};
-            if (tail_->at && rules::must_wait(*tail_->at, now)) {
-                notes_.stepped_back(queue, now);
-            }
-        }
-        return tail_->at;
-    }
+    waiting_line<Transaction> line_at(instant now) { return {transaction_, notes_, now}; }
 
     std::vector<row> hold_one(job_id id) { return transaction_.hold(std::span{&id, 1}); }
 
@@ -228,24 +214,22 @@ private:
     }
 
     standing standing_of(const row& held) const {
-        return {{store_, held.id, held.owner, held.token, held.attempt, held.lease_until.value_or(instant{})},
-                held.state,
-                held.ended_by,
-                held.deadline};
+        return {held.marker_in(store_), held.state, held.ended_by, held.deadline};
     }
 
     std::optional<standing> standing_of(const std::vector<row>& rows) const {
         return rows.empty() ? std::nullopt : std::optional{standing_of(rows.front())};
     }
 
-    /// Grants or sets aside, in order, until `left` are granted. Returns how many were set aside.
+    /// Grants or sets aside, in order, until `left` are granted or `may_put_aside` set aside. Returns how many were set
+    /// aside.
     std::size_t take(std::vector<row>& rows, std::string_view owner, millis lease_for, std::size_t left,
-                     std::vector<lease>& granted) {
+                     std::size_t may_put_aside, std::vector<lease>& granted) {
         const reading now = transaction_.now();
         std::vector<change> changes;
         std::vector<row*> taken;
         for (row& candidate : rows) {
-            if (taken.size() == left) {
+            if (taken.size() == left || changes.size() - taken.size() == may_put_aside) {
                 break;
             }
             const rules::columns seen = candidate.columns();
@@ -274,13 +258,7 @@ private:
     }
 
     lease lease_of(row& held, const reading& now) const {
-        lease granted;
-        granted.store = store_;
-        granted.id = held.id;
-        granted.owner = std::move(held.owner);
-        granted.token = held.token;
-        granted.attempt = held.attempt;
-        granted.lease_until = *held.lease_until;
+        lease granted{held.marker_in(store_)};
         granted.key = std::move(held.key);
         granted.queue = std::move(held.queue);
         granted.deadline = held.deadline;
@@ -367,16 +345,9 @@ private:
         return {why, now, id, standing_of(rows)};
     }
 
-    struct known_tail {
-        std::string queue{};
-        std::int32_t priority = 0;
-        std::optional<instant> at{};
-    };
-
     Transaction& transaction_;
     store_id store_;
     event_notes notes_;
-    std::optional<known_tail> tail_{};
 };
 
 }  // namespace leasehold::detail

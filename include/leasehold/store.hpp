@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,24 @@ struct row_bytes {
     std::vector<receipt> receipts{};  ///< oldest first
 };
 
+namespace detail {
+
+inline bool any_conflict(const std::vector<enqueued>& answers) noexcept {
+    return std::any_of(answers.begin(), answers.end(), [](const enqueued& a) { return a.answer == intake::conflict; });
+}
+
+/// What a batch answers once it was taken back because of a conflict. What refers to a row of its own, from `first_new`
+/// on, names none: that row is gone again.
+inline void withhold(std::vector<enqueued>& answers, job_id first_new) noexcept {
+    for (enqueued& answer : answers) {
+        if (answer.id >= first_new) {
+            answer = {{}, answer.answer == intake::conflict ? intake::conflict : intake::withheld, job_state::ready};
+        }
+    }
+}
+
+}  // namespace detail
+
 /// A write transaction. What it wrote is there for all, or for nobody: `~t` rolls back, and never throws.
 template <class T>
 concept store_transaction = std::is_nothrow_destructible_v<T> &&
@@ -72,11 +91,12 @@ concept store_view = std::is_nothrow_destructible_v<V> &&
 /// Keeps rows and gives transactions over them; it has no rule of its own. `attach` makes the store where it is new,
 /// and refuses another clock axis than the one it was made with.
 template <class Store>
-concept lease_store = std::movable<Store> && requires(Store& store, const manual_clock& clock, clock_axis axis) {
+concept lease_store = std::movable<Store> &&
+    requires(Store& store, const Store& shared, const manual_clock& clock, clock_axis axis) {
     { Store::reaches } -> std::convertible_to<reach>;
     store.attach(axis);
     { store.begin(clock) } -> store_transaction;
-    { store.view() } -> store_view;
+    { shared.view() } -> store_view;
     store.renew_identity();
 };
 
@@ -86,7 +106,7 @@ concept holds_for = Store::reaches <= Clock::holds;
 
 /// Whether the store can read the clock.
 template <class Clock, class Store>
-concept readable_in = local_clock<Clock> && requires(Store& store, const Clock& clock) {
+concept readable_in = requires(Store& store, const Clock& clock) {
     store.begin(clock);
 };
 

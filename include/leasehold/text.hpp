@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -61,13 +62,13 @@ constexpr bool is_name(std::string_view text) noexcept {
     return !text.empty() && text.size() <= longest_name && is_text(text);
 }
 
-/// `bytes` as text: U+FFFD for each byte that is none, cut between characters at `longest_message`.
-inline std::string made_valid(std::string_view bytes) {
+/// `bytes` as text: U+FFFD for each byte that is none, cut between characters at `longest` bytes.
+inline std::string made_valid(std::string_view bytes, std::size_t longest = longest_message) {
     std::string text;
     while (!bytes.empty()) {
         const std::size_t length = sequence_length(bytes);
         const std::string_view next = length == 0 ? replacement : bytes.substr(0, length);
-        if (text.size() + next.size() > longest_message) {
+        if (text.size() + next.size() > longest) {
             break;
         }
         text += next;
@@ -76,29 +77,66 @@ inline std::string made_valid(std::string_view bytes) {
     return text;
 }
 
-/// `name` for a line that a person reads: as it is, or in quotes with escapes where it could be mistaken for something
-/// else (empty, spaces, quotes, separators, control characters, bytes that are no text).
-inline std::string readable(std::string_view name) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+/// Whether a character could break or turn the line that it is printed in: ASCII and C1 controls, the space that
+/// is none, the separators of lines, and the marks and overrides of direction.
+constexpr bool is_unprintable(std::string_view character) noexcept {
+    const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(character[at]); };
+    switch (character.size()) {
+        case 1: return byte(0) < 0x20 || byte(0) == 0x7F;
+        case 2: return byte(0) == 0xC2 && byte(1) <= 0xA0;
+        case 3:
+            return byte(0) == 0xE2 &&
+                   ((byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F || (0xA8 <= byte(2) && byte(2) <= 0xAE))) ||
+                    (byte(1) == 0x81 && 0xA6 <= byte(2) && byte(2) <= 0xA9));
+        default: return false;
+    }
+}
+
+inline constexpr std::string_view hex_digits = "0123456789abcdef";
+
+/// Adds each byte of `character` as `before` and two hexadecimal digits.
+inline void add_escaped(std::string& text, std::string_view before, std::string_view character) {
+    for (const char byte : character) {
+        text += before;
+        text += hex_digits[static_cast<std::uint8_t>(byte) >> 4U];
+        text += hex_digits[static_cast<std::uint8_t>(byte) & 15U];
+    }
+}
+
+/// `name` with `%` and what is unprintable as `%` and two hexadecimal digits a byte.
+inline std::string percent_encoded(std::string_view name) {
     std::string text;
-    bool plain = !name.empty();
     while (!name.empty()) {
-        const std::size_t length = sequence_length(name);
-        const auto first = static_cast<unsigned char>(name.front());
-        if (length == 0 || is_control(name.front())) {
+        const std::size_t length = std::max<std::size_t>(sequence_length(name), 1);
+        const std::string_view character = name.substr(0, length);
+        if (sequence_length(name) == 0 || character == "%" || is_unprintable(character)) {
+            add_escaped(text, "%", character);
+        } else {
+            text += character;
+        }
+        name.remove_prefix(length);
+    }
+    return text;
+}
+
+/// `name` for a line that a person reads: as it is, or in quotes with escapes where it could be mistaken for something
+/// else (empty, the word `none`, spaces, quotes, separators, what is unprintable, bytes that are no text).
+inline std::string readable(std::string_view name) {
+    std::string text;
+    bool plain = !name.empty() && name != "none";
+    while (!name.empty()) {
+        const std::size_t length = std::max<std::size_t>(sequence_length(name), 1);
+        const std::string_view character = name.substr(0, length);
+        if (sequence_length(name) == 0 || is_unprintable(character)) {
             plain = false;
-            text += "\\x";
-            text += digits[first >> 4U];
-            text += digits[first & 15U];
-            name.remove_prefix(1);
-            continue;
+            add_escaped(text, "\\x", character);
+        } else {
+            plain = plain && std::string_view{" \"\\;="}.find(name.front()) == std::string_view::npos;
+            if (name.front() == '"' || name.front() == '\\') {
+                text += '\\';
+            }
+            text += character;
         }
-        plain = plain && std::string_view{" \"\\;="}.find(name.front()) == std::string_view::npos;
-        if (name.front() == '"' || name.front() == '\\') {
-            text += '\\';
-        }
-        text += name.substr(0, length);
         name.remove_prefix(length);
     }
     return plain ? text : '"' + text + '"';

@@ -61,6 +61,8 @@ public:
         : count_{saturating_multiply(length.count(), std::ratio_divide<Period, std::milli>::num)} {}
 
     constexpr std::int64_t count() const noexcept { return count_; }
+    /// For whatever takes the standard's lengths, such as `std::this_thread::sleep_for`.
+    constexpr std::chrono::milliseconds to_chrono() const noexcept { return std::chrono::milliseconds{count_}; }
 
     static constexpr millis max() noexcept { return std::chrono::milliseconds::max(); }
     static constexpr millis min() noexcept { return std::chrono::milliseconds::min(); }

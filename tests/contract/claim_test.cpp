@@ -214,6 +214,69 @@ TEMPLATE_TEST_CASE("many dead rows in front neither fail a claim nor hide the li
     CHECK_FALSE(q.queue.claim("A", 1000ms));
 }
 
+TEMPLATE_TEST_CASE("one transaction sets aside a thousand rows at most, whatever the limit", "[claim]", EVERY_STORE) {
+    const std::size_t limit = GENERATE(1U, 10U, 1000U);
+    queue_in<TestType> q;
+    q.queue.enqueue_many(std::vector<job>(999, {.payload = "dead", .deadline = at(5)}));
+    q.queue.enqueue({.payload = "alive"});
+    q.queue.enqueue_many(std::vector<job>(2000, {.payload = "dead", .deadline = at(5)}));
+    q.queue.enqueue({.payload = "last"});
+    q.clock.set(at(5));
+    auto store = q.store();
+    std::size_t granted = 0;
+    for (const std::size_t most : {1000U, 2000U, 2999U}) {
+        {
+            auto transaction = store.begin(q.clock);
+            detail::session session{transaction};
+            const std::string_view queue = "default";
+            granted += session.claim("A", 1000ms, std::span{&queue, 1}, limit).leases.size();
+            transaction.commit();
+        }
+        const auto counted = q.queue.stats().queues.front();
+        CHECK(counted.quarantined <= most);
+        CHECK(counted.leased == granted);
+    }
+    CHECK(granted >= 1);
+}
+
+TEMPLATE_TEST_CASE("what is not committed has never been", "[claim]", EVERY_STORE) {
+    queue_in<TestType> q;
+    q.queue.enqueue({.key = "held", .payload = "x"});
+    q.queue.enqueue({.key = "over", .payload = "y"});
+    q.queue.enqueue({.key = "waits", .payload = "z", .delay = 5ms});
+    const auto held = q.queue.claim_many("A", 1000ms, 2);
+    CHECK(q.queue.finish(held[1], "r"));
+    const auto before = q.queue.list().items;
+    const auto counted = q.queue.stats().queues;
+    auto store = q.store();
+    {
+        auto transaction = store.begin(q.clock);
+        const std::vector<job_id> all{{1}, {2}, {3}};
+        std::vector<row> rows = transaction.hold(all);
+        REQUIRE(rows.size() == 3);
+        const auto columns = rows[0].columns();
+        rows[0].assign(rules::finish(columns, at(1)));
+        const change finished{&rows[0], "result", "checkpoint"};
+        transaction.write(std::span{&finished, 1});
+        transaction.write(std::span{&finished, 1});
+        transaction.add_receipt({1}, {{1}, "A", at(1), "note"});
+        transaction.erase(std::span{&all[1], 2});
+        const job fresh{.queue = "new", .key = "over", .payload = "w"};
+        const insertion made{&fresh, rules::enqueue(1, {}, {}), at(1)};
+        CHECK(transaction.insert(std::span{&made, 1}, on_conflict::keep_others).front().answer == intake::accepted);
+        CHECK(transaction.hold(all).size() == 1);
+    }
+    CHECK(q.queue.list().items == before);
+    CHECK(q.queue.stats().queues == counted);
+    CHECK(q.queue.find(job_id{2})->result == "r");
+    CHECK(q.queue.find("default", "over")->id == job_id{2});
+    CHECK_FALSE(q.queue.find("new", "over"));
+    q.clock.set(at(5));
+    CHECK(q.taken().key == "waits");  // in its place in line again
+    CHECK(q.queue.finish(held[0]));
+    CHECK(q.queue.prune({}) == 2);
+}
+
 TEMPLATE_TEST_CASE("one row with saturated counters does not stop the others", "[claim]", EVERY_STORE) {
     queue_in<TestType> q;
     q.queue.enqueue({.payload = "worn"});

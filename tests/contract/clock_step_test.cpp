@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// What a queue does when its clock steps, and whose clock it is.
+#include <array>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include <SQLiteCpp/SQLiteCpp.h>
 
 #include "support/places.hpp"
 
@@ -69,6 +73,74 @@ TEMPLATE_TEST_CASE("a marker of another store, or of the one before a backup was
     const lease again = here.taken();
     CHECK(again.store == fresh);
     CHECK(here.queue.finish(again));
+}
+
+/// A manual clock that looks, whenever it is read, whether somebody else could have the file's write lock.
+struct suspicious_clock {
+    static constexpr clock_axis axis = clock_axis::manual;
+    static constexpr reach holds = reach::network;
+    manual_clock time{};
+    const std::string* path = nullptr;
+    int* readings = nullptr;
+    int* too_early = nullptr;
+
+    instant now() const {
+        if (path != nullptr) {
+            ++*readings;
+            SQLite::Database other{*path, SQLite::OPEN_READWRITE};
+            *too_early += other.tryExec("BEGIN IMMEDIATE") == SQLITE_OK ? 1 : 0;
+        }
+        return time.now();
+    }
+    pace_point pace() const { return time.pace(); }
+};
+
+TEMPLATE_TEST_CASE("the clock is read once for every verb that writes, and only while the write lock is held",
+                   "[clock]", places::rollback_file, places::wal_file) {
+    TestType place;
+    const std::string path = place.path();
+    int readings = 0;
+    int too_early = 0;
+    suspicious_clock clock;
+    basic_lease_queue<suspicious_clock, sqlite_store> queue{
+        place.store(), {.time = clock.time, .path = &path, .readings = &readings, .too_early = &too_early}};
+    const auto once = [&](const char* verb, const auto& call) {
+        readings = 0;
+        (void)call();
+        INFO(verb);
+        CHECK(readings == 1);
+        CHECK(too_early == 0);
+    };
+    lease held;
+    once("enqueue", [&] { return queue.enqueue({.payload = "x", .max_attempts = 100}); });
+    once("enqueue_many", [&] { return queue.enqueue_many(std::vector<job>(5, {.payload = "x"})); });
+    const auto claim = [&] { return once("claim", [&] { return (held = std::move(*queue.claim("A", 1h))), 0; }); };
+    claim();
+    once("renew", [&] { return queue.renew(held, 2h); });
+    once("refresh", [&] { return queue.refresh(held); });
+    once("checkpoint", [&] { return queue.checkpoint(held, "c"); });
+    once("leave_receipt", [&] { return queue.leave_receipt(held, "n"); });
+    once("fail", [&] { return queue.fail(held, "e"); });
+    claim();
+    once("release", [&] { return queue.release(held); });
+    claim();
+    once("revoke", [&] { return queue.revoke(held.id, held.token); });
+    claim();
+    once("quarantine", [&] { return queue.quarantine(held, "q"); });
+    once("requeue", [&] { return queue.requeue(held.id, held.token); });
+    once("cancel", [&] { return queue.cancel(held.id); });
+    claim();
+    once("finish_and_claim", [&] {
+        return (held = std::move(*queue.finish_and_claim(held, "", {.owner = "A", .lease_for = 1h}).next)), 0;
+    });
+    once("finish", [&] { return queue.finish(held, "r"); });
+    once("finish, refused", [&] { return queue.finish(held, "r"); });
+    std::vector<lease> many;
+    once("claim_many", [&] { return (many = queue.claim_many("A", 1h, 2)).size(); });
+    once("renew_many", [&] { return queue.renew_many(std::array{&many[0], &many[1]}, 2h); });
+    once("release_many", [&] { return queue.release_many(std::array<marker, 1>{many[0]}); });
+    once("finish_many", [&] { return queue.finish_many(many); });
+    once("prune", [&] { return queue.prune({}); });
 }
 
 TEMPLATE_TEST_CASE("the clock is read after the lock is held: a lease is measured from there", "[clock]", EVERY_STORE) {

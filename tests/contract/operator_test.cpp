@@ -104,7 +104,7 @@ TEMPLATE_TEST_CASE("a job whose deadline is over is requeued only with a new one
     CHECK(q.taken().lease_until == at(105));
 }
 
-TEMPLATE_TEST_CASE("a cancelled job can be requeued, and its result is gone", "[operator]", EVERY_STORE) {
+TEMPLATE_TEST_CASE("a cancelled job can be requeued", "[operator]", EVERY_STORE) {
     queue_in<TestType> q;
     q.queue.enqueue({.payload = "x", .deadline = at(900)});
     CHECK(q.queue.cancel(job_id{1}));
@@ -151,12 +151,33 @@ TEMPLATE_TEST_CASE("pruning takes what ended long enough ago, oldest first, and 
     CHECK(q.queue.prune({.older_than = 300ms}) == 1);
     CHECK_FALSE(q.queue.find(job_id{1}));
     CHECK(q.queue.prune({.limit = 1}) == 1);
+    CHECK_FALSE(q.queue.find(job_id{2}));
+    CHECK(q.queue.find(job_id{4}));
     CHECK(q.queue.prune({}) + q.queue.prune({}) == 1);
     CHECK(q.queue.find(job_id{3}));
     CHECK(q.queue.prune({.older_than = 101ms, .quarantined = true}) == 0);
     CHECK(q.queue.prune({.older_than = 100ms, .quarantined = true}) == 1);
     CHECK(q.queue.list().items.size() == 2);
     CHECK(q.queue.finish(odd).why == verdict::missing);
+}
+
+TEMPLATE_TEST_CASE("pruning goes by the instant of the end, whatever the end was", "[operator]", EVERY_STORE) {
+    queue_in<TestType> q;
+    q.queue.enqueue_many(std::vector<job>(4, {.payload = "x"}));
+    const auto held = q.queue.claim_many("A", 1h, 4);
+    q.clock.set(at(100));
+    CHECK(q.queue.quarantine(held[3], "odd"));
+    q.clock.set(at(200));
+    CHECK(q.queue.cancel(job_id{3}));
+    q.clock.set(at(300));
+    CHECK(q.queue.finish(held[1]));
+    q.clock.set(at(400));
+    CHECK(q.queue.finish(held[0]));
+    for (const std::int64_t oldest : {4, 3, 2, 1}) {
+        CHECK(q.queue.prune({.limit = 1, .quarantined = true}) == 1);
+        CHECK_FALSE(q.queue.find(job_id{oldest}));
+        CHECK(q.queue.list().items.size() == static_cast<std::size_t>(oldest - 1));
+    }
 }
 
 TEMPLATE_TEST_CASE("a list shows what fits, page by page", "[operator]", EVERY_STORE) {

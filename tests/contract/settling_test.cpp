@@ -183,6 +183,26 @@ TEMPLATE_TEST_CASE("every verb of a holder is refused for every reason, and then
     }
 }
 
+TEMPLATE_TEST_CASE("refresh is refused as the others are, but for a lease end that differs", "[settling]",
+                   EVERY_STORE) {
+    using queue_type = typename queue_in<TestType>::queue_type;
+    for (const auto& misfit : misfits<queue_type>()) {
+        queue_in<TestType> q;
+        q.queue.enqueue({.key = "k", .payload = "x"});
+        const lease held = q.taken();
+        marker presented = held;
+        misfit.make(q.queue, q.clock, presented);
+        const auto before = q.queue.list().items;
+        const bool only_the_end =
+            misfit.why == verdict::altered && presented.owner == held.owner && presented.attempt == held.attempt;
+        INFO("a marker that is " << misfit.why);
+        const marker given = presented;
+        CHECK(q.queue.refresh(presented).why == (only_the_end ? verdict::applied : misfit.why));
+        CHECK(presented.lease_until == (only_the_end ? *before.front().lease_until : given.lease_until));
+        CHECK(q.queue.list().items == before);
+    }
+}
+
 TEMPLATE_TEST_CASE("a deadline that is over refuses every verb of a holder", "[settling]", EVERY_STORE) {
     using queue_type = typename queue_in<TestType>::queue_type;
     for (const auto& verb : holders_verbs<queue_type>()) {
@@ -467,6 +487,21 @@ TEMPLATE_TEST_CASE("one commit finishes one job and takes the next, whatever the
         CHECK(again.finished);
         CHECK(again.next->payload == "4");
     }
+    SECTION("a commit that sets aside all that it may finishes all the same, and says that there is more") {
+        q.queue.enqueue_many(std::vector<job>(1500, {.queue = "mine", .priority = 1, .deadline = at(5)}));
+        q.clock.set(at(5));
+        auto cut = q.queue.finish_and_claim(*next.next, "", {.owner = "A", .lease_for = 1000ms});
+        CHECK(cut.finished);
+        CHECK_FALSE(cut.next);
+        CHECK(cut.more);
+        cut = q.queue.finish_and_claim(*next.next, "", {.owner = "A", .lease_for = 1000ms});
+        CHECK(cut.next->payload == "3");
+        CHECK_FALSE(cut.more);
+        cut = q.queue.finish_and_claim(*cut.next, "", {.owner = "A", .lease_for = 1000ms});
+        CHECK(cut.finished);
+        CHECK_FALSE(cut.next);
+        CHECK_FALSE(cut.more);
+    }
     SECTION("where there is no job, no queue is known") {
         marker unknown = *first;
         unknown.id = job_id{99};
@@ -509,6 +544,10 @@ TEMPLATE_TEST_CASE("a receipt may come late, changes no job, and reaches the nex
     wrong.owner = "somebody else";  // kept as said
     CHECK(q.queue.leave_receipt(wrong, "hearsay"));
     CHECK(q.queue.find(a.id)->receipts.back().owner == "somebody else");
+    wrong.owner = std::string(1000, '\xff');  // made valid, and no longer than a name
+    CHECK(q.queue.leave_receipt(wrong, "hearsay"));
+    CHECK(q.queue.find(a.id)->receipts.back().owner.size() == 255);
+    CHECK(detail::is_text(q.queue.find(a.id)->receipts.back().owner));
     CHECK(q.queue.prune({}) == 1);
     CHECK(q.queue.leave_receipt(a, "too late").why == verdict::missing);
 }

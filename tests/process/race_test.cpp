@@ -97,4 +97,28 @@ TEMPLATE_TEST_CASE("any number of processes may open a missing file at once", "[
     }
 }
 
+TEST_CASE("processes that open a missing file with different journals: one kind is refused, and the others go on",
+          "[process]") {
+    for (int round = 0; round < 20; ++round) {
+        const temporary_folder folder;
+        const std::string path = folder / "jobs.db";
+        const auto reports = processes::run_together(
+            8, [&](std::size_t i) { return std::make_unique<std::size_t>(i); },
+            [&](std::size_t i, std::size_t) -> std::string {
+                const journal_mode journal = i % 2 == 0 ? journal_mode::wal : journal_mode::rollback;
+                try {
+                    lease_queue queue{{path, {.journal = journal, .busy_timeout = 30s}}};
+                    queue.enqueue({.key = std::to_string(i)});
+                    return queue.stats().queues.empty() ? "empty" : "opened " + std::string{to_text(journal)};
+                } catch (const store_unsupported&) {
+                    return "refused";
+                }
+            });
+        const auto wal = std::count(reports.begin(), reports.end(), "opened write-ahead log");
+        const auto rollback = std::count(reports.begin(), reports.end(), "opened rollback journal");
+        CHECK(std::count(reports.begin(), reports.end(), "refused") == 4);
+        CHECK(((wal == 4 && rollback == 0) || (wal == 0 && rollback == 4)));
+    }
+}
+
 }  // namespace

@@ -84,11 +84,6 @@ static_assert(r::clamped(at(10), ms(2), at(11)) == at(11) &&
 
 // ---- Enqueue -------------------------------------------------------------------------------------------------------
 
-static_assert(r::is_startable(at(10), std::nullopt, at(10)) && r::is_startable(at(10), at(11), at(10)));
-static_assert(!r::is_startable(at(10), at(10), at(10)) && !r::is_startable(at(10), at(9), at(10)));
-static_assert(r::is_startable(at(20), at(21), at(10)) && !r::is_startable(at(20), at(20), at(10)));
-static_assert(!r::is_startable(at(20), at(19), at(10)) && !r::is_startable(at(5), at(9), at(10)));
-
 static_assert(r::columns{}.max_attempts == 1 && !r::columns{}.waits && !r::vesting{}.waits);
 constexpr r::columns fresh = r::enqueue(3, at(900), {true, at(50)});
 static_assert(fresh == with(r::columns{}, [](auto& row) {

@@ -28,6 +28,7 @@ static_assert(millis{-3s}.count() == -3000);
 static_assert(millis{}.count() == 0);
 static_assert(millis{1s} == millis{1000ms} && millis{1s} < millis{1001ms});
 static_assert(longest == millis::max());
+static_assert(millis{2s}.to_chrono() == 2000ms);
 
 // What is too long is held at the end of the range; one less is exact.
 static_assert(millis{std::chrono::hours::max()} == millis::max());

@@ -57,7 +57,7 @@ TEST_CASE("a new file is private to its user, whatever the mask, and keeps a rol
     CHECK(asked(file, "PRAGMA journal_mode") == "delete");
     CHECK(asked(file, "PRAGMA integrity_check") == "ok");
     for (const auto& entry : std::filesystem::directory_iterator{folder.path()}) {
-        CHECK(entry.path().filename().string().find("new-") == std::string::npos);
+        CHECK(entry.path().filename().string().find(".leasehold-") == std::string::npos);
     }
 }
 
@@ -75,12 +75,10 @@ TEST_CASE("tables are strict, ids are never used again, and every name begins wi
 
 TEST_CASE("an application's file keeps what is the application's", "[sqlite]") {
     const std::string mode = GENERATE("delete", "wal", "persist");
-    const std::string encoding = GENERATE("UTF-8", "UTF-16");
     const temporary_folder folder;
     const std::string path = folder / "app.db";
     {
         auto app = foreign(path);
-        app.exec("PRAGMA encoding = '" + encoding + "'");
         app.exec("CREATE TABLE orders (id INTEGER PRIMARY KEY, what TEXT)");
         app.exec("INSERT INTO orders VALUES (1, 'größe')");
         app.exec("PRAGMA user_version = 7");
@@ -103,6 +101,48 @@ TEST_CASE("an application's file keeps what is the application's", "[sqlite]") {
     CHECK(asked(app, "PRAGMA application_id") == "4242");
     CHECK(asked(app, "PRAGMA journal_mode") == (mode == "wal" ? "wal" : "delete"));
     CHECK(std::string{app.execAndGet("SELECT what FROM orders").getText()} == "größe");
+}
+
+TEST_CASE("a file whose texts are not UTF-8 is refused, since names would not come back exactly", "[sqlite]") {
+    const temporary_folder folder;
+    const std::string path = folder / "app.db";
+    {
+        auto app = foreign(path);
+        app.exec("PRAGMA encoding = 'UTF-16le'");
+        app.exec("CREATE TABLE orders (id INTEGER PRIMARY KEY, what TEXT)");
+    }
+    const std::string before = bytes_of_file(path);
+    CHECK_THROWS_AS((lease_queue{{path}}), store_unsupported);
+    CHECK_THROWS_WITH((lease_queue{{path}}), contains("UTF-16le"));
+    CHECK(bytes_of_file(path) == before);
+}
+
+TEST_CASE("an empty file that is there is taken as new, with the journal asked for", "[sqlite]") {
+    const journal_mode journal = GENERATE(journal_mode::rollback, journal_mode::wal);
+    const temporary_folder folder;
+    const std::string path = folder / "jobs.db";
+    std::ofstream{path};
+    {
+        auto other = foreign(path);
+        other.exec("BEGIN IMMEDIATE");
+        const sqlite_options impatient{.journal = journal, .busy_timeout = 20ms};
+        CHECK_THROWS_AS((lease_queue{{path, impatient}}), store_busy);
+    }
+    lease_queue queue{{path, {.journal = journal}}};
+    CHECK(queue.enqueue({.payload = "x"}).answer == intake::accepted);
+    auto file = foreign(path);
+    CHECK(asked(file, "PRAGMA journal_mode") == (journal == journal_mode::wal ? "wal" : "delete"));
+}
+
+TEST_CASE("a duplicate writes nothing at all", "[sqlite]") {
+    const rollback_file place;
+    lease_queue queue{place.store()};
+    queue.enqueue({.key = "k", .payload = "x"});
+    const std::string before = bytes_of_file(place.path());
+    CHECK(queue.enqueue({.key = "k", .payload = "x"}).answer == intake::duplicate);
+    CHECK(queue.enqueue({.key = "k", .payload = "y"}).answer == intake::conflict);
+    CHECK(bytes_of_file(place.path()) == before);
+    CHECK(queue.enqueue({.key = "next"}).id == job_id{2});
 }
 
 TEST_CASE("a journal that is asked for and is not there is refused, naming both", "[sqlite]") {
@@ -135,9 +175,11 @@ TEST_CASE("a journal that is asked for and is not there is refused, naming both"
 }
 
 TEST_CASE("a file with another schema is refused by name, and its bytes stay as they are", "[sqlite]") {
-    const rollback_file place;
+    const journal_mode journal = GENERATE(journal_mode::rollback, journal_mode::wal);
+    const temporary_folder folder;
+    const std::string path = folder / "jobs.db";
     {
-        lease_queue queue{place.store()};
+        lease_queue queue{{path, {.journal = journal}}};
         queue.enqueue({.payload = "x"});
     }
     const auto [change, named] = GENERATE(table<std::string, std::vector<std::string>>({
@@ -152,17 +194,44 @@ TEST_CASE("a file with another schema is refused by name, and its bytes stay as 
         {"DROP TABLE leasehold_result", {"table leasehold_result"}},
         {"DROP INDEX leasehold_key", {"index leasehold_key"}},
         {"DROP INDEX leasehold_open", {"index leasehold_open"}},
+        {"UPDATE leasehold_meta SET schema_version = 9; ALTER TABLE leasehold_job DROP COLUMN lapses", {"schema 9"}},
     }));
+    {
+        auto file = foreign(path);
+        file.exec(change);
+    }
+    const std::string before = bytes_of_file(path);
+    CHECK_THROWS_AS((lease_queue{{path}}), store_unsupported);
+    for (const std::string& name : named) {
+        CHECK_THROWS_WITH((lease_queue{{path}}), contains(name));
+    }
+    CHECK(bytes_of_file(path) == before);
+}
+
+TEST_CASE("a store that says nothing of itself that can be read is refused as corrupt", "[sqlite]") {
+    const rollback_file place;
+    { lease_queue queue{place.store()}; }
+    const std::string change = GENERATE("DELETE FROM leasehold_meta", "UPDATE leasehold_meta SET store_id = x'0102'");
     {
         auto file = foreign(place.path());
         file.exec(change);
     }
-    const std::string before = bytes_of_file(place.path());
-    CHECK_THROWS_AS((lease_queue{place.store()}), store_unsupported);
-    for (const std::string& name : named) {
-        CHECK_THROWS_WITH((lease_queue{place.store()}), contains(name));
-    }
-    CHECK(bytes_of_file(place.path()) == before);
+    CHECK_THROWS_AS((lease_queue{place.store()}), store_corrupt);
+    CHECK_THROWS_WITH((lease_queue{place.store()}), contains("leasehold_meta"));
+}
+
+TEST_CASE("where the process goes does not matter to a queue that was opened by a relative path", "[sqlite]") {
+    const temporary_folder here;
+    const temporary_folder there;
+    const std::filesystem::path before = std::filesystem::current_path();
+    { lease_queue other{{there / "jobs.db"}}; }
+    std::filesystem::current_path(here.path());
+    lease_queue queue{{"jobs.db"}};
+    queue.enqueue({.key = "mine"});
+    std::filesystem::current_path(there.path());
+    CHECK(queue.find("default", "mine"));
+    CHECK(queue.claim("A", 1h));
+    std::filesystem::current_path(before);
 }
 
 TEST_CASE("a queue that is running learns of a newer schema before it writes", "[sqlite]") {
@@ -189,9 +258,11 @@ TEST_CASE("what a file holds is not trusted", "[sqlite]") {
     const auto held = queue.claim("A", 1h);
     const std::string change =
         GENERATE("state = 5", "state = -1", "token = -1", "attempt = -1", "max_attempts = 0", "attempt = 4294967297",
-                 "priority = 99999999999", "owner = NULL", "lease_until = NULL", "state = 2", "ended_by = 3");
+                 "priority = 99999999999", "owner = NULL", "lease_until = NULL", "state = 2", "ended_by = 3",
+                 "waits = 0", "waits = 7", "vests_at = 0", "lapses = -1", "failures = -1");
     {
         auto file = foreign(place.path());
+        file.exec("PRAGMA ignore_check_constraints = ON");
         file.exec("UPDATE leasehold_job SET " + change);
     }
     CHECK_THROWS_AS(queue.find(held->id), store_corrupt);
@@ -201,6 +272,9 @@ TEST_CASE("what a file holds is not trusted", "[sqlite]") {
         auto file = foreign(place.path());
         file.exec(
             "UPDATE leasehold_job SET state = 1, token = 1, attempt = 1, max_attempts = 5, priority = 0, owner = 'A', "
+            "waits = 1, lapses = 0, failures = 0, vests_at = " +
+            to_text(held->lease_until) +
+            ", "
             "ended_by = NULL, lease_until = " +
             to_text(held->lease_until));
     }

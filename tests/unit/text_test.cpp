@@ -42,6 +42,8 @@ TEST_CASE("ids, tokens, states, reasons and markers print readably", "[text]") {
     CHECK(printed(verdict::past_deadline) == "past_deadline");
     CHECK(printed(verdict::not_ended) == "not_ended");
     CHECK(printed(intake::withheld) == "withheld");
+    CHECK(printed(enqueued{{17}, intake::duplicate, job_state::leased}) == "duplicate 17 leased");
+    CHECK(printed(event_kind::clock_stepped_back) == "clock_stepped_back");
     CHECK(printed(clock_axis::process) == "process");
     CHECK(printed(static_cast<job_state>(77)) == "unknown");
     CHECK(printed(example()) == "0001abff000000000000000000000000/17/3/2/-5/worker/7 ä");
@@ -49,6 +51,12 @@ TEST_CASE("ids, tokens, states, reasons and markers print readably", "[text]") {
 
 TEST_CASE("a marker is read back from its text", "[text]") {
     CHECK(marker::from_text(to_text(example())) == example());
+    marker odd = example();
+    odd.owner =
+        "100%\n\x1b[31m\xC2\x9B\xE2\x80\xAE"
+        "%0a";
+    CHECK_THAT(to_text(odd), contains("/100%25%0a%1b[31m%c2%9b%e2%80%ae%250a"));
+    CHECK(marker::from_text(to_text(odd)) == odd);
     marker extreme = example();
     extreme.id = {std::numeric_limits<std::int64_t>::max()};
     extreme.lease_until = instant::max();
@@ -80,6 +88,14 @@ TEST_CASE("no other text is a marker", "[text]") {
                                        "g001abff000000000000000000000000/17/3/2/-5/w",
                                        store + "/17/3/2/-5/" + std::string(256, 'w'),
                                        store + "/17/3/2/-5/\xff",
+                                       store + "/17/3/2/-5/a%",
+                                       store + "/17/3/2/-5/a%2",
+                                       store + "/17/3/2/-5/a%zz",
+                                       store + "/17/3/2/-5/a%61",
+                                       store + "/17/3/2/-5/a%0A",
+                                       store + "/17/3/2/-5/a\n",
+                                       store + "/17/3/2/-5/a%00",
+                                       store + "/17/3/2/-5/a%ff",
                                        store + "/17/3/2/-5/a" + std::string(1, '\0'),
                                        "-" + good.substr(1)};
     for (const std::string& text : bad) {
@@ -120,6 +136,22 @@ TEST_CASE("a name in a line for people cannot be mistaken for the line", "[text]
     CHECK(readable("a b") == "\"a b\"");
     CHECK(readable("a;b") == "\"a;b\"");
     CHECK(readable("a=b") == "\"a=b\"");
+    CHECK(readable("a\xC2\x9B"
+                   "b") == "\"a\\xc2\\x9bb\"");  // a control that opens an escape sequence
+    CHECK(readable("a\xE2\x80\xA8"
+                   "b") ==
+          "\"a\\xe2\\x80\\xa8"
+          "b\"");  // a separator of lines
+    CHECK(readable("a\xE2\x80\xAE"
+                   "b") ==
+          "\"a\\xe2\\x80\\xae"
+          "b\"");  // an override of direction
+    CHECK(readable("a\xE2\x81\xA6"
+                   "b") ==
+          "\"a\\xe2\\x81\\xa6"
+          "b\"");  // an isolate of direction
+    CHECK(readable("\xC2\xA1\xE2\x80\xA7") == "\xC2\xA1\xE2\x80\xA7");
+    CHECK(readable("none") == "\"none\"");
     CHECK(readable("a\"\\\n\x7f\x80") == "\"a\\\"\\\\\\x0a\\x7f\\x80\"");
 }
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 
 #include <leasehold/job.hpp>
@@ -26,12 +26,33 @@ struct entry {
     std::string result{};
 };
 
-/// Open rows of one queue and priority, in claim order: those that wait for an instant, and those that do not.
+/// Where a row stands in the order of its lane.
+using place = std::pair<instant, job_id>;
+using lane = std::set<place>;
+
+inline place place_of(const row& job) { return {has_ended(job.state) ? *job.ended_at : job.vests_at, job.id}; }
+
+/// Open rows of one queue and priority, in claim order: those that do not wait, and those that wait for an instant.
 struct lanes {
-    using place = std::pair<instant, job_id>;
-    std::set<place> free{};
-    std::set<place> waiting{};
+    lane free{};
+    lane waiting{};
+    bool empty() const noexcept { return free.empty() && waiting.empty(); }
 };
+
+/// Orders pairs of names, whatever kind of string they are, so that a search needs no memory.
+struct by_name {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const noexcept {
+        return std::tie(a.first, a.second) < std::tie(b.first, b.second);
+    }
+};
+
+/// Queue and key.
+using full_key = std::pair<std::string, std::string>;
+using full_key_view = std::pair<std::string_view, std::string_view>;
+using job_map = std::map<job_id, entry>;
+using key_map = std::map<full_key, job_id, by_name>;
 
 /// All that a memory store holds. Guarded by its mutex, which a transaction or a view keeps until it ends.
 struct state {
@@ -41,58 +62,33 @@ struct state {
     store_id identity = random_store_id();
     std::optional<clock_axis> axis{};
     std::int64_t last_id = 0;
-    std::map<job_id, entry> jobs{};
-    std::unordered_map<std::string, job_id> keys{};
+    job_map jobs{};
+    key_map keys{};
     std::map<std::string, priorities, std::less<>> open{};
-    std::set<lanes::place> ended{};
+    lane ended{};
 
-    /// Queue and key in one: names hold no NUL.
-    static std::string key_of(std::string_view queue, std::string_view key) {
-        return std::string{queue} + '\0' + std::string{key};
+    /// The lane that a row belongs into; made where it is not there yet.
+    lane& lane_of(const row& job) {
+        if (has_ended(job.state)) {
+            return ended;
+        }
+        lanes& both = open[job.queue][job.priority];
+        return job.waits ? both.waiting : both.free;
     }
 
-    /// Puts a row into the order that its columns call for.
-    void index(const row& job) {
-        if (has_ended(job.state)) {
-            ended.emplace(*job.ended_at, job.id);
+    /// Drops the lanes of a queue and priority once nothing is in them.
+    void tidy(const std::string& queue, std::int32_t priority) noexcept {
+        const auto found = open.find(queue);
+        if (found == open.end()) {
             return;
         }
-        lanes& line = open[job.queue][job.priority];
-        (job.waits ? line.waiting : line.free).emplace(job.vests_at, job.id);
-    }
-
-    void unindex(const row& job) {
-        if (has_ended(job.state)) {
-            ended.erase({*job.ended_at, job.id});
-            return;
+        const auto both = found->second.find(priority);
+        if (both != found->second.end() && both->second.empty()) {
+            found->second.erase(both);
         }
-        const auto queue = open.find(job.queue);
-        const auto line = queue->second.find(job.priority);
-        (job.waits ? line->second.waiting : line->second.free).erase({job.vests_at, job.id});
-        if (line->second.free.empty() && line->second.waiting.empty()) {
-            queue->second.erase(line);
+        if (found->second.empty()) {
+            open.erase(found);
         }
-        if (queue->second.empty()) {
-            open.erase(queue);
-        }
-    }
-
-    void add(entry made) {
-        const job_id id = made.columns.id;
-        index(made.columns);
-        if (!made.columns.key.empty()) {
-            keys.emplace(key_of(made.columns.queue, made.columns.key), id);
-        }
-        jobs.insert_or_assign(id, std::move(made));
-    }
-
-    entry remove(job_id id) {
-        auto node = jobs.extract(id);
-        unindex(node.mapped().columns);
-        if (!node.mapped().columns.key.empty()) {
-            keys.erase(key_of(node.mapped().columns.queue, node.mapped().columns.key));
-        }
-        return std::move(node.mapped());
     }
 };
 

@@ -20,12 +20,15 @@
 namespace leasehold::detail::memory {
 
 /// A write transaction: has the store to itself, and takes its changes back unless it commits.
+///
+/// Each change first gets all the memory that it needs, and then only moves nodes and swaps values; so does each step
+/// back. A lack of memory leaves nothing half done, and a rollback cannot fail.
 class transaction {
 public:
     transaction(state& shared, single_reading clock) : state_{shared}, lock_{shared.mutex}, reading_{clock} {}
     transaction(const transaction&) = delete;
     transaction& operator=(const transaction&) = delete;
-    ~transaction() { roll_back(); }
+    ~transaction() { roll_back(0); }
 
     store_id identity() const noexcept { return state_.identity; }
     const reading& now() { return reading_.get(); }
@@ -37,18 +40,18 @@ public:
         if (found == state_.open.end()) {
             return rows;
         }
-        for (const auto& [priority, line] : found->second) {
-            auto free = line.free.begin();
-            auto waiting = line.waiting.begin();
+        for (const auto& [priority, both] : found->second) {
+            auto free = both.free.begin();
+            auto waiting = both.waiting.begin();
             while (rows.size() < limit) {
-                const bool any_waiting = waiting != line.waiting.end() && waiting->first <= now.at;
-                if (free == line.free.end() && !any_waiting) {
+                const bool any_waiting = waiting != both.waiting.end() && waiting->first <= now.at;
+                if (free == both.free.end() && !any_waiting) {
                     break;
                 }
-                const bool take_free = free != line.free.end() && (!any_waiting || *free < *waiting);
-                rows.push_back(state_.jobs.at((take_free ? free++ : waiting++)->second).columns);
-                if (rows.back().state == job_state::leased && rows.back().vests_at > now.taking_at) {
-                    rows.pop_back();
+                const bool take_free = free != both.free.end() && (!any_waiting || *free < *waiting);
+                const row& candidate = state_.jobs.at((take_free ? free++ : waiting++)->second).columns;
+                if (candidate.state != job_state::leased || candidate.vests_at <= now.taking_at) {
+                    rows.push_back(candidate);
                 }
             }
         }
@@ -77,14 +80,15 @@ public:
 
     std::vector<enqueued> insert(std::span<const insertion> jobs, on_conflict policy) {
         const std::size_t undo_from = undo_.size();
+        const job_id first_new{state_.last_id + 1};
         std::vector<enqueued> answers;
         answers.reserve(jobs.size());
         for (const insertion& made : jobs) {
             answers.push_back(insert(made));
         }
-        const auto in_conflict = [](const enqueued& a) { return a.answer == intake::conflict; };
-        if (policy == on_conflict::nothing && std::any_of(answers.begin(), answers.end(), in_conflict)) {
-            withhold(answers, undo_from);
+        if (policy == on_conflict::nothing && any_conflict(answers)) {
+            roll_back(undo_from);
+            withhold(answers, first_new);
         }
         return answers;
     }
@@ -94,37 +98,39 @@ public:
         if (found == state_.open.end()) {
             return std::nullopt;
         }
-        const auto line = found->second.find(priority);
-        if (line == found->second.end() || line->second.free.empty()) {
+        const auto both = found->second.find(priority);
+        if (both == found->second.end() || both->second.free.empty()) {
             return std::nullopt;
         }
-        return line->second.free.rbegin()->first;
+        return both->second.free.rbegin()->first;
     }
 
     void write(std::span<const change> changes) {
         for (const change& each : changes) {
             entry& there = state_.jobs.at(each.to->id);
             undo before{.id = each.to->id, .columns = *each.to};
-            state_.unindex(there.columns);
-            std::swap(there.columns, *before.columns);
-            state_.index(there.columns);
             if (each.result) {
-                before.result = std::exchange(there.result, std::string{*each.result});
+                before.result = *each.result;
             }
             if (each.checkpoint) {
-                before.checkpoint = std::exchange(there.bytes.checkpoint, std::string{*each.checkpoint});
+                before.checkpoint = *each.checkpoint;
             }
+            undo_.reserve(undo_.size() + 1);
+            lane& to = state_.lane_of(*each.to);
+            swap(before, there, to);
             undo_.push_back(std::move(before));
         }
     }
 
     void erase(std::span<const job_id> ids) {
         for (const job_id id : ids) {
-            undo_.push_back({.id = id, .erased = state_.remove(id)});
+            undo_.reserve(undo_.size() + 1);
+            undo_.push_back(taken_out(id));
         }
     }
 
     void add_receipt(job_id id, const receipt& note) {
+        undo_.reserve(undo_.size() + 1);
         state_.jobs.at(id).bytes.receipts.push_back(note);
         undo_.push_back({.id = id, .receipt_added = true});
     }
@@ -143,10 +149,17 @@ public:
         return rows;
     }
 
-    void commit() noexcept { undo_.clear(); }
+    void commit() noexcept {
+        for (const undo& done : undo_) {
+            if (done.columns) {
+                state_.tidy(done.columns->queue, done.columns->priority);
+            }
+        }
+        undo_.clear();
+    }
 
 private:
-    /// One step back: what it names is put as it was; a row that was made goes.
+    /// One step back: what it names is put as it was. A row that was made goes; one that was erased comes back.
     struct undo {
         job_id id{};
         bool made = false;
@@ -154,76 +167,97 @@ private:
         std::optional<row> columns{};
         std::optional<std::string> result{};
         std::optional<std::string> checkpoint{};
-        std::optional<entry> erased{};
+        job_map::node_type job{};
+        key_map::node_type key{};
+        lane::node_type place{};
     };
 
     enqueued insert(const insertion& made) {
         const job& work = *made.content;
         if (!work.key.empty()) {
-            const auto found = state_.keys.find(state::key_of(work.queue, work.key));
+            const auto found = state_.keys.find(full_key_view{work.queue, work.key});
             if (found != state_.keys.end()) {
                 const entry& there = state_.jobs.at(found->second);
                 return {there.columns.id, there.bytes.payload == work.payload ? intake::duplicate : intake::conflict,
                         there.columns.state};
             }
         }
-        entry fresh;
+        const job_id id{state_.last_id + 1};
+        job_map job_node;
+        entry& fresh = job_node[id];
         fresh.columns.assign(made.columns);
-        fresh.columns.id = job_id{state_.last_id + 1};
+        fresh.columns.id = id;
         fresh.columns.queue = work.queue;
         fresh.columns.key = work.key;
         fresh.columns.priority = work.priority;
         fresh.columns.enqueued_at = made.enqueued_at;
         fresh.bytes.payload = work.payload;
-        const enqueued answer{fresh.columns.id, intake::accepted, fresh.columns.state};
-        undo_.push_back({.id = answer.id, .made = true});
-        state_.add(std::move(fresh));
-        state_.last_id = answer.id.value;
-        return answer;
+        lane place_node{place_of(fresh.columns)};
+        key_map key_node;
+        if (!work.key.empty()) {
+            key_node.emplace(full_key{work.queue, work.key}, id);
+        }
+        undo_.reserve(undo_.size() + 1);
+        lane& home = state_.lane_of(fresh.columns);
+
+        home.merge(place_node);
+        state_.keys.merge(key_node);
+        state_.jobs.merge(job_node);
+        state_.last_id = id.value;
+        undo_.push_back({.id = id, .made = true});
+        return {id, intake::accepted, made.columns.state};
     }
 
-    /// Takes back what a batch wrote. What refers to a row of its own that is gone again, names none.
-    void withhold(std::vector<enqueued>& answers, std::size_t undo_from) {
-        roll_back(undo_from);
-        for (enqueued& answer : answers) {
-            if (answer.answer == intake::accepted) {
-                answer = {{}, intake::withheld, job_state::ready};
-            } else if (!state_.jobs.contains(answer.id)) {
-                answer = {{}, answer.answer == intake::duplicate ? intake::withheld : answer.answer, job_state::ready};
-            }
+    /// Exchanges what `other` has with what is there, and moves the row to its lane.
+    void swap(undo& other, entry& there, lane& to) noexcept {
+        lane::node_type moved = state_.lane_of(there.columns).extract(place_of(there.columns));
+        std::swap(there.columns, *other.columns);
+        moved.value() = place_of(there.columns);
+        to.insert(std::move(moved));
+        if (other.result) {
+            std::swap(there.result, *other.result);
+        }
+        if (other.checkpoint) {
+            std::swap(there.bytes.checkpoint, *other.checkpoint);
         }
     }
 
-    void roll_back(std::size_t down_to = 0) {
-        while (undo_.size() > down_to) {
-            step_back(std::move(undo_.back()));
-            undo_.pop_back();
+    /// Takes a row out, whole.
+    undo taken_out(job_id id) noexcept {
+        undo out{.id = id};
+        out.job = state_.jobs.extract(id);
+        const row& job = out.job.mapped().columns;
+        out.place = state_.lane_of(job).extract(place_of(job));
+        if (const auto known = state_.keys.find(full_key_view{job.queue, job.key}); known != state_.keys.end()) {
+            out.key = state_.keys.extract(known);
         }
+        return out;
     }
 
-    void step_back(undo last) {
+    void step_back(undo& last) noexcept {
         if (last.made) {
-            state_.remove(last.id);
+            taken_out(last.id);
             return;
         }
-        if (last.erased) {
-            state_.add(std::move(*last.erased));
+        if (last.job) {
+            state_.lane_of(last.job.mapped().columns).insert(std::move(last.place));
+            state_.keys.insert(std::move(last.key));
+            state_.jobs.insert(std::move(last.job));
             return;
         }
-        entry& there = state_.jobs.at(last.id);
+        entry& there = state_.jobs.find(last.id)->second;
         if (last.receipt_added) {
             there.bytes.receipts.pop_back();
         }
         if (last.columns) {
-            state_.unindex(there.columns);
-            there.columns = std::move(*last.columns);
-            state_.index(there.columns);
+            swap(last, there, state_.lane_of(*last.columns));
         }
-        if (last.result) {
-            there.result = std::move(*last.result);
-        }
-        if (last.checkpoint) {
-            there.bytes.checkpoint = std::move(*last.checkpoint);
+    }
+
+    void roll_back(std::size_t down_to) noexcept {
+        while (undo_.size() > down_to) {
+            step_back(undo_.back());
+            undo_.pop_back();
         }
     }
 

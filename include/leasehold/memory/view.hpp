@@ -30,7 +30,7 @@ public:
     }
 
     std::optional<record> find(std::string_view queue, std::string_view key) const {
-        const auto found = state_.keys.find(state::key_of(queue, key));
+        const auto found = state_.keys.find(full_key_view{queue, key});
         return found == state_.keys.end() ? std::nullopt : find(found->second);
     }
 

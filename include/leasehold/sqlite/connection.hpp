@@ -73,10 +73,11 @@ class connection;
 /// nothing of it holds a lock.
 class running {
 public:
-    running(connection& on, SQLite::Statement& statement) noexcept : on_{on}, statement_{statement} {}
+    running(connection& on, SQLite::Statement& statement, const char* text) noexcept
+        : on_{on}, statement_{statement}, text_{text} {}
     running(const running&) = delete;
     running& operator=(const running&) = delete;
-    ~running() { statement_.tryReset(); }
+    ~running() { statement_.tryReset(); }  // what it has bound is never read again: every use binds all anew
 
     /// Binds all parameters in their order. Texts and blobs must outlive the last step.
     template <class... Values>
@@ -93,16 +94,15 @@ public:
 
     bool is_null(int column) const { return statement_.getColumn(column).isNull(); }
     std::int64_t integer(int column) const { return statement_.getColumn(column).getInt64(); }
-    /// Text as UTF-8, whatever the file's encoding; empty where there is none.
+    /// Empty where there is none.
     std::string text(int column) const {
         const SQLite::Column value = statement_.getColumn(column);
-        const char* const begin = value.getText();
-        return {begin, static_cast<std::size_t>(value.getBytes())};
+        const char* const begin = value.getText(nullptr);
+        return copied(value, begin);
     }
     std::string bytes(int column) const {
         const SQLite::Column value = statement_.getColumn(column);
-        const auto* const begin = static_cast<const char*>(value.getBlob());
-        return begin == nullptr ? std::string{} : std::string{begin, static_cast<std::size_t>(value.getBytes())};
+        return copied(value, static_cast<const char*>(value.getBlob()));
     }
     std::optional<std::int64_t> optional_integer(int column) const {
         return is_null(column) ? std::nullopt : std::optional{integer(column)};
@@ -121,22 +121,30 @@ private:
         value ? put(at, *value) : put(at, std::nullopt);
     }
 
+    std::string copied(const SQLite::Column& value, const char* begin) const;
+    /// What is being done, for an error's text.
+    std::string doing() const;
+
     connection& on_;
     SQLite::Statement& statement_;
+    const char* text_;
 };
 
 /// One connection to the file, used by one thread at a time, with its statements kept.
 class connection {
 public:
-    connection(const std::string& path, const sqlite_options& options)
-        : database_{opened(path)}, patience_{options.busy_timeout} {
+    connection(const std::string& path, const sqlite_options& options, patience until)
+        : database_{opened(path)}, patience_{until} {
         sqlite3_busy_handler(handle(), &connection::on_busy, this);
         sqlite3_extended_result_codes(handle(), 1);
         // A schema that somebody else wrote must not run functions with effects through ours.
         sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
         execute("PRAGMA cell_size_check = ON");
         set_synchronous(options.synchronous);
-        settle_journal(options.journal);
+        if (journal() == journal_mode::rollback) {
+            // With FULL, a journal that is truncated is as durable as one that is deleted with EXTRA, and faster.
+            execute("PRAGMA journal_mode = TRUNCATE");
+        }
     }
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
@@ -152,7 +160,8 @@ public:
 
     template <std::size_t Size>
     running prepared(const sql<Size>& text) {
-        return {*this, statement(text.c_str())};
+        was_in_transaction_ = in_transaction();
+        return {*this, statement(text.c_str()), text.c_str()};
     }
 
     /// Throws what the engine has just reported.
@@ -162,18 +171,18 @@ public:
     void execute(const char* text) {
         was_in_transaction_ = in_transaction();
         if (database_.tryExec(text) != SQLITE_OK) {
-            fail("sqlite");
+            fail("setting up");
         }
     }
 
     /// Ends the transaction for good. Where the engine says that it was not had, nothing of it stands: `store_busy`,
-    /// `store_full`; where it failed on the way, it may stand or not: `store_unknown`.
+    /// `store_full`; where it failed on the way, it may stand or not: `store_unknown`. After any of them the
+    /// transaction is still to be rolled back.
     void commit() {
         if (prepared(sqlite::commit).try_step() == SQLITE_DONE) {
             return;
         }
         const fault why = last_fault(handle(), true);
-        roll_back();
         if (why.primary() == SQLITE_BUSY || why.primary() == SQLITE_FULL) {
             raise(why, "committing");
         }
@@ -182,13 +191,8 @@ public:
                             why.code, why.transaction_lost};
     }
 
-    void roll_back() noexcept {
-        database_.tryExec(sqlite::roll_back.c_str());
-        broken_ = in_transaction();
-    }
-
-    /// Whether a transaction could not even be rolled back: only closing the connection ends it.
-    bool is_broken() const noexcept { return broken_; }
+    /// Where the engine reports a fault here as well, it has rolled back all the same.
+    void roll_back() noexcept { database_.tryExec(sqlite::roll_back.c_str()); }
 
     std::string ask(const char* pragma) {
         try {
@@ -198,9 +202,23 @@ public:
         }
     }
 
+    /// The journal that the file has.
+    journal_mode journal() { return ask("PRAGMA journal_mode") == "wal" ? journal_mode::wal : journal_mode::rollback; }
+
+    /// Gives the file a write-ahead log, if nobody else is using it; waits for that as for any lock.
+    void change_to_wal() {
+        for (int tries = 0; database_.tryExec("PRAGMA journal_mode = WAL") != SQLITE_OK; ++tries) {
+            const fault why = last_fault(handle(), false);
+            if (why.primary() != SQLITE_BUSY || !patience_.nap(tries)) {
+                raise(why, "changing to a write-ahead log");
+            }
+        }
+    }
+
     /// The longest value that the file takes, in bytes.
     std::size_t longest_value() const noexcept {
-        return static_cast<std::size_t>(sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, -1));
+        constexpr std::size_t rest_of_row = 64;
+        return static_cast<std::size_t>(sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, -1)) - rest_of_row;
     }
 
     void note_transaction() noexcept { was_in_transaction_ = in_transaction(); }
@@ -242,28 +260,9 @@ private:
         execute(texts.at(static_cast<std::size_t>(mode)));
     }
 
-    /// Takes the file's journal as it is, or gives a new file the one asked for. Several processes may be making the
-    /// file at this moment.
-    void settle_journal(std::optional<journal_mode> wanted) {
-        int tries = 0;
-        while (wanted == journal_mode::wal && ask("PRAGMA page_count") == "0" &&
-               database_.tryExec("PRAGMA journal_mode = WAL") != SQLITE_OK && patience_.nap(tries++)) {
-        }
-        const journal_mode found = ask("PRAGMA journal_mode") == "wal" ? journal_mode::wal : journal_mode::rollback;
-        if (wanted.value_or(found) != found) {
-            throw store_unsupported{"the file has a " + std::string{to_text(found)} + ", not the " +
-                                    std::string{to_text(*wanted)} + " that was asked for"};
-        }
-        if (found == journal_mode::rollback) {
-            // With FULL, a journal that is truncated is as durable as one that is deleted with EXTRA, and faster.
-            execute("PRAGMA journal_mode = TRUNCATE");
-        }
-    }
-
     SQLite::Database database_;
     patience patience_;
     bool was_in_transaction_ = false;
-    bool broken_ = false;
     std::deque<std::pair<const char*, SQLite::Statement>> statements_{};  // a deque: `running` keeps references
 };
 
@@ -273,7 +272,7 @@ running& running::bind(Values&&... values) {
         int at = 0;
         (put(++at, std::forward<Values>(values)), ...);
     } catch (const SQLite::Exception&) {
-        on_.fail("binding a value");
+        on_.fail("binding a value: " + doing());
     }
     return *this;
 }
@@ -292,9 +291,26 @@ inline bool running::step() {
     on_.note_transaction();
     const int answer = statement_.tryExecuteStep();
     if (answer != SQLITE_ROW && answer != SQLITE_DONE) {
-        on_.fail("sqlite");
+        on_.fail(doing());
     }
     return answer == SQLITE_ROW;
+}
+
+inline std::string running::copied(const SQLite::Column& value, const char* begin) const {
+    const auto size = static_cast<std::size_t>(value.getBytes());
+    if (begin == nullptr && size > 0) {
+        on_.fail("reading a value: " + doing());  // the engine had no memory for it
+    }
+    return begin == nullptr ? std::string{} : std::string{begin, size};
+}
+
+inline std::string running::doing() const {
+    const std::string_view text{text_};
+    if (text == begin_write.c_str()) {
+        return "taking the write lock";
+    }
+    constexpr std::size_t enough = 60;
+    return "running " + std::string{text.substr(0, enough)} + (text.size() > enough ? "..." : "");
 }
 
 }  // namespace leasehold::detail::sqlite

@@ -60,18 +60,19 @@ inline row read_row(const running& from) {
     job.max_attempts = bounded<std::int32_t>(from, 9, job.id, "max_attempts", 1, most);
     job.lease_until = optional_instant_at(from, 10);
     job.deadline = optional_instant_at(from, 11);
-    job.waits = from.integer(12) != 0;
+    job.waits = bounded<bool>(from, 12, job.id, "waits", 0, 1);
     job.vests_at = instant_at(from, 13);
-    job.failures = from.integer(14);
-    job.lapses = from.integer(15);
+    job.failures = bounded<std::int64_t>(from, 14, job.id, "failures", 0, many);
+    job.lapses = bounded<std::int64_t>(from, 15, job.id, "lapses", 0, many);
     if (!from.is_null(16)) {
         job.ended_by = bounded<ender>(from, 16, job.id, "ended_by", 0, 2);
     }
     job.ended_at = optional_instant_at(from, 17);
     job.reason = from.text(18);
     job.last_error = from.text(19);
-    if (job.state == job_state::leased && (!job.lease_until || job.owner.empty())) {
-        raise_impossible(job.id, "a lease", "without owner or end");
+    const bool is_lease = job.lease_until == job.vests_at && job.waits && !job.owner.empty();
+    if (job.state == job_state::leased && !is_lease) {
+        raise_impossible(job.id, "a lease", "without its owner, end or place in line");
     }
     if (has_ended(job.state) && !job.ended_at) {
         raise_impossible(job.id, "an end", "without its instant");
@@ -99,15 +100,15 @@ inline void write_row(connection& on, const row& job) {
         .run();
 }
 
-/// Adds a row without its payload. Returns whether it is new: its key was not there.
-inline bool add_row(connection& on, const insertion& made) {
+/// Adds a row without its payload.
+inline job_id add_row(connection& on, const insertion& made) {
     const rules::columns& as = made.columns;
     on.prepared(insert_row)
         .bind(made.content->queue, nullable{made.content->key}, made.content->priority, made.enqueued_at,
               number(as.state), as.token.value, as.attempt, as.max_attempts, as.deadline, as.waits, as.vests_at,
               as.failures, as.lapses)
         .run();
-    return sqlite3_changes(on.handle()) == 1;
+    return job_id{sqlite3_last_insert_rowid(on.handle())};
 }
 
 inline std::string_view bytes_of(const store_id& id) noexcept {

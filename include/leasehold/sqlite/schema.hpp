@@ -99,7 +99,7 @@ inline std::optional<meta> check_schema(connection& on) {
         return std::nullopt;
     }
     if (!contains(found, "leasehold_meta")) {
-        throw store_unsupported{"the file has a table " + found.front() + ", but no table leasehold_meta"};
+        throw store_unsupported{"the file has " + readable(found.front()) + ", but no table leasehold_meta"};
     }
     check_columns(on, expected_schema.front());
     meta known = read_meta(on);  // before the rest: a newer schema may look otherwise
@@ -113,8 +113,36 @@ inline std::optional<meta> check_schema(connection& on) {
     return known;
 }
 
+/// The clock axis must be the one that the file was made with.
+inline void check_axis(const meta& known, clock_axis axis) {
+    if (known.axis != to_text(axis)) {
+        throw store_unsupported{"the file's instants are of a " + readable(known.axis) + " clock, not of a " +
+                                std::string{to_text(axis)} + " clock"};
+    }
+}
+
+inline void check_journal(connection& on, std::optional<journal_mode> wanted) {
+    const journal_mode found = on.journal();
+    if (wanted.value_or(found) != found) {
+        throw store_unsupported{"the file has a " + std::string{to_text(found)} + ", not the " +
+                                std::string{to_text(*wanted)} + " that was asked for"};
+    }
+}
+
+/// Texts in another encoding than ours would not come back exactly: SQLite has no U+FFFF in UTF-16.
+inline void check_encoding(connection& on) {
+    if (const std::string found = on.ask("PRAGMA encoding"); found != "UTF-8") {
+        throw store_unsupported{"the file's texts are " + found + ", not UTF-8"};
+    }
+}
+
 /// Makes the schema where the file has none. Any number of processes may try at once: one of them does it.
-inline void attach(connection& on, clock_axis axis) {
+inline void attach(connection& on, clock_axis axis, std::optional<journal_mode> wanted) {
+    if (wanted == journal_mode::wal && on.ask("PRAGMA page_count") == "0") {
+        on.change_to_wal();
+    }
+    check_journal(on, wanted);
+    check_encoding(on);
     std::optional<meta> known;
     {
         const open_transaction reading{on, begin_read};
@@ -130,10 +158,8 @@ inline void attach(connection& on, clock_axis axis) {
             on.commit();
         }
     }
-    if (known->axis != to_text(axis)) {
-        throw store_unsupported{"the file's instants are of a " + readable(known->axis) + " clock, not of a " +
-                                std::string{to_text(axis)} + " clock"};
-    }
+    check_axis(*known, axis);
+    check_journal(on, wanted);  // somebody else may have made the file at the same moment
 }
 
 }  // namespace leasehold::detail::sqlite

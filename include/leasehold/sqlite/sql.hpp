@@ -47,14 +47,14 @@ CREATE TABLE leasehold_job (
     key TEXT,
     priority INTEGER NOT NULL,
     enqueued_at INTEGER NOT NULL,
-    state INTEGER NOT NULL,
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 4),
     owner TEXT,
     token INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     max_attempts INTEGER NOT NULL,
     lease_until INTEGER,
     deadline INTEGER,
-    waits INTEGER NOT NULL,
+    waits INTEGER NOT NULL CHECK (waits IN (0, 1)),
     vests_at INTEGER NOT NULL,
     failures INTEGER NOT NULL,
     lapses INTEGER NOT NULL,
@@ -100,7 +100,7 @@ inline constexpr std::array<schema_object, 10> expected_schema{{
     {"leasehold_receipt_of", ""},
 }};
 
-inline constexpr sql our_objects = R"(SELECT name FROM sqlite_schema WHERE name LIKE 'leasehold\_%' ESCAPE '\')";
+inline constexpr sql our_objects = "SELECT name FROM sqlite_schema WHERE name GLOB 'leasehold_*'";
 inline constexpr sql table_columns = "SELECT name FROM pragma_table_info(?1)";
 inline constexpr sql insert_meta = "INSERT INTO leasehold_meta VALUES (1, ?1, ?2, ?3)";
 inline constexpr sql select_meta = "SELECT schema_version, store_id, clock_axis FROM leasehold_meta WHERE only = 1";
@@ -168,8 +168,7 @@ inline constexpr sql ended_rows =
 inline constexpr sql insert_row =
     "INSERT INTO leasehold_job (queue, key, priority, enqueued_at, state, token, attempt, max_attempts, deadline, "
     "waits, "
-    "vests_at, failures, lapses) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
-    "ON CONFLICT (queue, key) WHERE key IS NOT NULL DO NOTHING";
+    "vests_at, failures, lapses) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
 inline constexpr sql update_row =
     "UPDATE leasehold_job SET state = ?2, owner = ?3, token = ?4, attempt = ?5, lease_until = ?6, deadline = ?7, "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -36,11 +37,8 @@ public:
         if (!turn) {
             throw store_busy{"waiting for another thread's use of " + path};
         }
-        if (connection_ && connection_->is_broken()) {
-            connection_.reset();
-        }
         if (!connection_) {
-            connection_.emplace(path, options);
+            connection_.emplace(path, options, until);
         }
         connection_->wait_at_most(until);
         return {std::move(turn), *connection_};
@@ -61,12 +59,7 @@ public:
 
     /// Throws `std::invalid_argument` for a path that names no file.
     sqlite_store(std::string path, sqlite_options options = {})  // NOLINT: a path is a store in lease_queue{{path}}
-        : shared_{std::make_unique<shared>(std::move(path), options)} {
-        if (shared_->path.empty() || shared_->path.find('\0') != std::string::npos || shared_->path == ":memory:") {
-            throw std::invalid_argument{"path: " + detail::readable(shared_->path) +
-                                        " names no file (see memory_store for jobs that live in memory)"};
-        }
-    }
+        : shared_{std::make_unique<shared>(checked(path), options)} {}
 
     /// Opens the file and makes what is missing: the file, private to its user, and the tables in it. Refuses with
     /// `store_unsupported`, and changes nothing, where the file has another schema, journal or clock axis.
@@ -74,9 +67,11 @@ public:
         if (sqlite3_libversion_number() < detail::sqlite::oldest_engine) {
             throw store_unsupported{"SQLite " + std::string{sqlite3_libversion()} + " is older than 3.37"};
         }
-        detail::sqlite::make_private_file(shared_->path, shared_->options.file_mode);
+        if (!detail::sqlite::is_there(shared_->path)) {
+            make_file(axis);
+        }
         const auto [turn, on] = shared_->writing.take(shared_->path, shared_->options);
-        detail::sqlite::attach(on, axis);
+        detail::sqlite::attach(on, axis, shared_->options.journal);
     }
 
     template <local_clock Clock>
@@ -85,21 +80,45 @@ public:
         return detail::sqlite::transaction{std::move(turn), on, single_reading::of(clock)};
     }
 
-    detail::sqlite::view view() {
+    detail::sqlite::view view() const {
         auto [turn, on] = shared_->reading.take(shared_->path, shared_->options);
         return detail::sqlite::view{std::move(turn), on};
     }
 
     store_id renew_identity() {
         const store_id fresh = detail::random_store_id();
-        const wall_clock unread;
-        auto transaction = begin(unread);
-        transaction.set_identity(fresh);
-        transaction.commit();
+        const auto [turn, on] = shared_->writing.take(shared_->path, shared_->options);
+        const detail::sqlite::open_transaction writing{on, detail::sqlite::begin_write};
+        detail::sqlite::read_meta(on);
+        on.prepared(detail::sqlite::update_store_id).bind(detail::sqlite::blob{detail::sqlite::bytes_of(fresh)}).run();
+        on.commit();
         return fresh;
     }
 
 private:
+    /// Makes the file whole before it has its name, so that nobody ever sees it half made, with another journal, or
+    /// with other permissions than it shall have.
+    void make_file(clock_axis axis) const {
+        const sqlite_options& options = shared_->options;
+        const detail::sqlite::unnamed_file fresh{shared_->path, options.file_mode};
+        {
+            detail::sqlite::connection on{fresh.path(), options, detail::sqlite::patience{options.busy_timeout}};
+            detail::sqlite::attach(on, axis, options.journal);
+        }
+        if (!fresh.publish(shared_->path)) {
+            detail::sqlite::make_empty_file(shared_->path, options.file_mode);
+        }
+    }
+
+    /// The path from the root on: what the process's folder is later must not matter.
+    static std::string checked(const std::string& path) {
+        if (path.empty() || path.find('\0') != std::string::npos || path == ":memory:") {
+            throw std::invalid_argument{"path: " + detail::readable(path) +
+                                        " names no file (see memory_store for jobs that live in memory)"};
+        }
+        return std::filesystem::absolute(path).string();
+    }
+
     struct shared {
         shared(std::string where, const sqlite_options& how) : path{std::move(where)}, options{how} {}
 
@@ -115,12 +134,17 @@ private:
 static_assert(lease_store<sqlite_store>);
 static_assert(clock_for<wall_clock, sqlite_store> && !clock_for<process_clock, sqlite_store>);
 
-/// Converts a file from one journal to the other. Nothing else may have it open.
+/// Converts a file from one journal to the other; throws `store_busy` where somebody else's use of it prevents that.
+/// To be called alone on the file: SQLite itself notices others on the way from a write-ahead log, and on the way to
+/// one only where they have a lock at that moment.
 inline void set_journal(const std::string& path, journal_mode mode, millis busy_timeout = std::chrono::seconds{5}) {
-    detail::sqlite::connection on{path, {.busy_timeout = busy_timeout}};
-    on.execute(mode == journal_mode::wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE");
-    const bool is_wal = on.ask("PRAGMA journal_mode") == "wal";
-    if (is_wal != (mode == journal_mode::wal)) {
+    detail::sqlite::connection on{path, {}, detail::sqlite::patience{busy_timeout}};
+    if (mode == journal_mode::wal) {
+        on.change_to_wal();
+    } else {
+        on.execute("PRAGMA journal_mode = DELETE");
+    }
+    if (on.journal() != mode) {
         throw store_busy{"the file's journal stays as it is: somebody else has " + path + " open"};
     }
 }

@@ -76,16 +76,19 @@ public:
         if (may_withhold) {
             on_.prepared(begin_batch).run();
         }
+        job_id first_new{std::numeric_limits<std::int64_t>::max()};
         std::vector<enqueued> answers;
         answers.reserve(jobs.size());
         for (const insertion& made : jobs) {
             answers.push_back(insert(made));
+            if (answers.back().answer == intake::accepted) {
+                first_new = std::min(first_new, answers.back().id);
+            }
         }
         if (may_withhold) {
-            if (std::any_of(answers.begin(), answers.end(),
-                            [](const auto& a) { return a.answer == intake::conflict; })) {
+            if (any_conflict(answers)) {
                 on_.prepared(undo_batch).run();
-                withhold(answers);
+                withhold(answers, first_new);
             }
             on_.prepared(end_batch).run();
         }
@@ -130,19 +133,19 @@ public:
         for (const job_state state : {job_state::finished, job_state::cancelled, job_state::quarantined}) {
             if (state != job_state::quarantined || quarantined) {
                 running query = on_.prepared(ended_rows);
-                query.bind(number(state), before, static_cast<std::int64_t>(limit - rows.size()));
+                query.bind(number(state), before, static_cast<std::int64_t>(limit));
                 append_rows(query, rows);
             }
+        }
+        std::sort(rows.begin(), rows.end(),
+                  [](const row& a, const row& b) { return std::tie(*a.ended_at, a.id) < std::tie(*b.ended_at, b.id); });
+        if (rows.size() > limit) {
+            rows.resize(limit);
         }
         return rows;
     }
 
     void commit() { on_.commit(); }
-
-    void set_identity(const store_id& id) {
-        on_.prepared(update_store_id).bind(blob{bytes_of(id)}).run();
-        identity_ = id;
-    }
 
 private:
     std::optional<std::int64_t> first_priority_below(const std::string& queue, std::int64_t above) {
@@ -177,36 +180,19 @@ private:
 
     enqueued insert(const insertion& made) {
         const job& work = *made.content;
-        if (add_row(on_, made)) {
-            const job_id id{sqlite3_last_insert_rowid(on_.handle())};
-            if (!work.payload.empty()) {
-                on_.prepared(insert_payload).bind(id.value, blob{work.payload}).run();
-            }
-            return {id, intake::accepted, made.columns.state};
-        }
-        running query = on_.prepared(select_same_key);
-        if (!query.bind(work.queue, work.key, blob{work.payload}).step()) {
-            throw store_corrupt{"the index leasehold_key has a key that no job has"};
-        }
-        const job_id id{query.integer(0)};
-        return {id, query.integer(2) != 0 ? intake::duplicate : intake::conflict,
-                bounded<job_state>(query, 1, id, "state", 0, 4)};
-    }
-
-    /// What a batch answers once it was taken back. What refers to a row of its own that is gone again, names none.
-    static void withhold(std::vector<enqueued>& answers) {
-        job_id first_new{std::numeric_limits<std::int64_t>::max()};
-        for (const enqueued& answer : answers) {
-            if (answer.answer == intake::accepted) {
-                first_new = std::min(first_new, answer.id);
+        if (!work.key.empty()) {
+            running query = on_.prepared(select_same_key);
+            if (query.bind(work.queue, work.key, blob{work.payload}).step()) {
+                const job_id id{query.integer(0)};
+                return {id, query.integer(2) != 0 ? intake::duplicate : intake::conflict,
+                        bounded<job_state>(query, 1, id, "state", 0, 4)};
             }
         }
-        for (enqueued& answer : answers) {
-            if (answer.id >= first_new) {
-                answer = {
-                    {}, answer.answer == intake::conflict ? intake::conflict : intake::withheld, job_state::ready};
-            }
+        const job_id id = add_row(on_, made);
+        if (!work.payload.empty()) {
+            on_.prepared(insert_payload).bind(id.value, blob{work.payload}).run();
         }
+        return {id, intake::accepted, made.columns.state};
     }
 
     turn_taken turn_;

@@ -42,7 +42,10 @@ public:
     }
 
     page<record> list(const filter& which) {
-        const auto state = which.state ? std::optional{number(*which.state)} : std::optional<std::int64_t>{};
+        std::optional<std::int64_t> state;
+        if (which.state) {
+            state = number(*which.state);
+        }
         page<record> answer;
         running query = on_.prepared(list_rows);
         query.bind(which.after.value, which.queue, state, static_cast<std::int64_t>(which.limit) + 1);
