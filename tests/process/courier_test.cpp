@@ -184,6 +184,42 @@ TEST_CASE("a file that is missing, empty, or not of orders is refused plainly", 
     CHECK(courier("--help").status == 0);
 }
 
+/// What a shell's command writes until the last child that has its output is gone.
+std::string shell(const std::string& command) {
+    FILE* const pipe = ::popen(command.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::string seen;
+    for (int c = 0; (c = ::fgetc(pipe)) != EOF;) {
+        seen += static_cast<char>(c);
+    }
+    ::pclose(pipe);
+    return seen;
+}
+
+TEST_CASE("a courier whose output cannot be written says so", "[courier]") {
+    CHECK_THAT(shell("exec 2>&1; " + std::string{LEASEHOLD_COURIER} + " --model >/dev/full; echo status $?"),
+               contains("could not be written") && contains("status 1"));
+}
+
+TEST_CASE("many couriers at once do not get into each other's way", "[courier]") {
+    check_whole(courier("--couriers 64 --behave " + std::string{LEASEHOLD_ORDERS}), 54, 112);
+}
+
+TEST_CASE("on a terminal there is a progress bar, which is gone at the end", "[courier]") {
+    const std::string command = std::string{LEASEHOLD_COURIER} + " --behave " + LEASEHOLD_ORDERS;
+    const std::string seen = shell("script -qec '" + command + "' /dev/null </dev/null");
+    CHECK_THAT(seen, contains("\r[") && contains(" of 54") && contains("\r\033[Klines in"));
+}
+
+TEST_CASE("a courier that is interrupted leaves neither processes nor folders behind", "[courier]") {
+    const temporary_folder folder;
+    const std::string seen = shell("exec 2>&1; TMPDIR=" + folder.path().string() + " " + LEASEHOLD_COURIER +
+                                   " --lease 3600000 --couriers 1 " + LEASEHOLD_ORDERS +
+                                   " & pid=$!; sleep 0.5; kill -TERM $pid; wait $pid; echo status $?");
+    CHECK_THAT(seen, contains("interrupted") && contains("status 1"));
+    CHECK(std::filesystem::is_empty(folder.path()));
+}
+
 TEST_CASE("the model compares known values, and prints four lines", "[courier]") {
     const outcome model = courier("--model");
     CHECK(model.status == 0);

@@ -3,8 +3,12 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <iostream>
+#include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <httplib.h>
@@ -17,11 +21,14 @@ namespace courier {
 using namespace std::chrono_literals;
 
 /// How a courier misbehaves, once, on purpose.
-enum class mischief {
+enum class mischief : std::uint8_t {
     none,
-    stall,  ///< is stopped in mid-delivery, until its job is another's
+    stall,  ///< is stopped when half of its request is sent, until its job is another's
     crash,  ///< is killed after the receiver has answered, before it can say so
 };
+
+inline const std::map<std::string, mischief> mischief_names{
+    {"none", mischief::none}, {"stall", mischief::stall}, {"crash", mischief::crash}};
 
 struct delivery_options {
     std::string jobs{};   ///< the queue's file
@@ -37,39 +44,49 @@ inline std::string payload_of(const std::string& quantity, const std::string& te
 /// What the parent reads, a line each.
 inline void report(const std::string& what) { std::cout << what << std::endl; }
 
-/// Whether any job is still ready or leased, so that it pays to wait.
-inline bool any_open(leasehold::lease_queue& queue) {
+/// How many jobs are still ready or leased.
+inline std::uint64_t count_open(const leasehold::lease_queue& queue) {
+    std::uint64_t open = 0;
     for (const leasehold::queue_statistics& counted : queue.stats().queues) {
-        if (counted.ready + counted.delayed + counted.leased > 0) {
-            return true;
-        }
+        open += counted.ready + counted.delayed + counted.leased;
     }
-    return false;
+    return open;
+}
+
+/// Sends one job; half-way it may be stopped.
+inline httplib::Result send(httplib::Client& receiver, const leasehold::lease& held, mischief misbehave) {
+    const std::size_t split = held.payload.find('\n');
+    const httplib::Params parameters{{"id", held.key}, {"quantity", held.payload.substr(0, split)}};
+    const std::string_view body = std::string_view{held.payload}.substr(split + 1);
+    const auto write = [&](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+        const std::size_t half = misbehave == mischief::stall && offset == 0 ? length / 2 : length;
+        sink.write(body.data() + offset, half);
+        if (half < length) {
+            report("stalled " + to_text(static_cast<const leasehold::marker&>(held)));
+            std::raise(SIGSTOP);
+        }
+        return true;
+    };
+    return receiver.Post(httplib::append_query_params("/deliveries", parameters), body.size(), write,
+                         "text/tab-separated-values");
 }
 
 /// Delivers one job and settles it by what the receiver answered.
 inline leasehold::settlement deliver(leasehold::lease_queue& queue, httplib::Client& receiver,
                                      const leasehold::lease& held, mischief misbehave) {
-    const std::size_t split = held.payload.find('\n');
-    const httplib::Params parameters{{"id", held.key}, {"quantity", held.payload.substr(0, split)}};
-    const auto answer = receiver.Post(httplib::append_query_params("/deliveries", parameters),
-                                      held.payload.substr(split + 1), "text/tab-separated-values");
+    const auto answer = send(receiver, held, misbehave);
     if (misbehave == mischief::crash) {
         std::raise(SIGKILL);
     }
     if (!answer) {
-        return queue.fail(held, "no answer: " + httplib::to_string(answer.error()), 200ms);
+        return queue.release(held, 200ms);  // nobody was there: not the job's fault, and no attempt of its
     }
-    if (answer->status == 409) {
-        return queue.quarantine(held, "the receiver knows this ID with other content");
+    switch (answer->status) {
+        case 200: report("resend " + held.key); return queue.finish(held, "200");
+        case 201: return queue.finish(held, "201");
+        case 409: return queue.quarantine(held, "the receiver knows this ID with other content");
+        default: return queue.fail(held, "the receiver answered " + std::to_string(answer->status), 200ms);
     }
-    if (answer->status != 200 && answer->status != 201) {
-        return queue.fail(held, "the receiver answered " + std::to_string(answer->status), 200ms);
-    }
-    if (answer->status == 200) {
-        report("resend " + held.key);
-    }
-    return queue.finish(held, std::to_string(answer->status));
 }
 
 /// Works until no job is open any more.
@@ -83,15 +100,11 @@ inline int run_courier(const delivery_options& options) {
         // Committed, and the file's lock gone, before anything is sent.
         const auto held = queue.claim(options.owner, options.lease);
         if (!held) {
-            if (!any_open(queue)) {
+            if (count_open(queue) == 0) {
                 return 0;
             }
             std::this_thread::sleep_for(20ms);
             continue;
-        }
-        if (misbehave == mischief::stall) {
-            report("stalled " + to_text(static_cast<const leasehold::marker&>(*held)));
-            std::raise(SIGSTOP);
         }
         const leasehold::settlement settled = deliver(queue, receiver, *held, misbehave);
         report(settled ? "settled" : "late " + to_text(settled));

@@ -34,6 +34,9 @@ namespace courier {
 
 using namespace std::chrono_literals;
 
+/// Set by a signal that asks for the end.
+inline volatile std::sig_atomic_t interrupted = 0;
+
 /// A child process of this same program, and what it writes.
 class child {
 public:
@@ -59,7 +62,7 @@ public:
     child(const child&) = delete;
     child& operator=(const child&) = delete;
     ~child() {
-        if (pid_ > 0) {
+        if (pid_ > 0 && !ended_) {
             ::kill(pid_, SIGKILL);
             ::waitpid(pid_, nullptr, 0);
         }
@@ -70,7 +73,23 @@ public:
     }
 
     int output() const { return out_; }
-    void resume() const { ::kill(pid_, SIGCONT); }
+
+    /// Lets it go on once it has been seen to be stopped; false before that.
+    bool resume() {
+        int status = 0;
+        if (::waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
+            if (!WIFSTOPPED(status)) {
+                ended_ = status;
+                return true;
+            }
+            stopped_ = true;
+        }
+        if (stopped_) {
+            ::kill(pid_, SIGCONT);
+        }
+        return stopped_;
+    }
+
     void close_input() {
         if (in_ >= 0) {
             ::close(std::exchange(in_, -1));
@@ -93,7 +112,12 @@ public:
     /// How it ended, as `waitpid` says. Its output has ended before.
     int wait() {
         int status = 0;
-        ::waitpid(std::exchange(pid_, -1), &status, 0);
+        if (ended_) {
+            status = *ended_;
+        } else {
+            ::waitpid(pid_, &status, 0);
+        }
+        pid_ = -1;
         return status;
     }
 
@@ -120,6 +144,8 @@ private:
     int in_ = -1;
     int out_ = -1;
     std::string unread_{};
+    bool stopped_ = false;
+    std::optional<int> ended_{};
 };
 
 /// One courier as its parent sees it.
@@ -191,22 +217,23 @@ public:
         }
     }
 
-    /// Delivers `total` open jobs; returns when no job is open any more and the receiver has stopped.
+    /// Delivers `total` open jobs; returns when no job is open any more and the receiver has stopped. The couriers that
+    /// misbehave start first, so that there is something left for them to misbehave on.
     tally run(std::size_t total) {
-        for (std::size_t i = 0; i < options_.couriers; ++i) {
-            const mischief kind = !options_.misbehave ? mischief::none
-                                  : i == 0            ? mischief::stall
-                                  : i == 1            ? mischief::crash
-                                                      : mischief::none;
-            start("courier-" + std::to_string(i + 1), kind);
-        }
         {
             const progress bar{total};
-            while (!couriers_.empty()) {
-                wait_for_news();
-                wake_who_was_overtaken();
-                bar.show(tally_.settled);
+            if (options_.misbehave) {
+                start(name_of(0), mischief::stall);
+                work(bar, [this] { return couriers_.empty() || couriers_.front()->stalled; });
             }
+            if (options_.misbehave && options_.couriers > 1) {
+                start(name_of(1), mischief::crash);
+                work(bar, [this] { return tally_.replaced > 0 || couriers_.empty(); });
+            }
+            for (std::size_t i = options_.misbehave ? 2 : 0; i < options_.couriers; ++i) {
+                start(name_of(i), mischief::none);
+            }
+            work(bar, [this] { return couriers_.empty(); });
         }
         receiver_.close_input();
         bool ended = false;
@@ -218,12 +245,24 @@ public:
     }
 
 private:
+    static std::string name_of(std::size_t index) { return "courier-" + std::to_string(index + 1); }
+
+    template <class Done>
+    void work(const progress& bar, const Done& done) {
+        while (!done()) {
+            wait_for_news();
+            wake_who_was_overtaken();
+            bar.show(tally_.settled);
+        }
+    }
+
     void start(const std::string& owner, mischief kind) {
-        std::vector<std::string> arguments{
-            "courier",   "deliver", "--jobs", options_.jobs, "--port",
-            port_,       "--owner", owner,    "--lease",     std::to_string(options_.lease.count()),
-            "--mischief"};
-        arguments.emplace_back(kind == mischief::stall ? "stall" : kind == mischief::crash ? "crash" : "none");
+        const auto named = [kind](const auto& each) { return each.second == kind; };
+        const std::string misbehave = std::find_if(mischief_names.begin(), mischief_names.end(), named)->first;
+        const std::vector<std::string> arguments{
+            "courier",    "deliver", "--jobs", options_.jobs, "--port",
+            port_,        "--owner", owner,    "--lease",     std::to_string(options_.lease.count()),
+            "--mischief", misbehave};
         couriers_.push_back(std::make_unique<courier_at_work>(arguments, owner));
     }
 
@@ -232,7 +271,15 @@ private:
         for (const auto& each : couriers_) {
             outputs.push_back({each->process.output(), POLLIN, 0});
         }
+        outputs.push_back({receiver_.output(), POLLIN, 0});
         ::poll(outputs.data(), outputs.size(), 50);
+        if (interrupted != 0) {
+            throw std::runtime_error{"interrupted"};
+        }
+        if (outputs.back().revents != 0) {
+            throw std::runtime_error{"the receiver ended"};
+        }
+        outputs.pop_back();
         // From the end, so that one that goes does not move those still to be looked at.
         for (std::size_t i = outputs.size(); i-- > 0;) {
             if (outputs[i].revents != 0) {
@@ -274,7 +321,7 @@ private:
         start(gone->owner, mischief::none);
     }
 
-    /// A stopped courier goes on once its job is in another round, or over; where no other courier is left to take it,
+    /// A stopped courier goes on once its job is in another round, or over; where no other courier is there to take it,
     /// once its lease is.
     void wake_who_was_overtaken() {
         for (const auto& each : couriers_) {
@@ -283,9 +330,9 @@ private:
             }
             const auto row = queue_.find(each->stalled->id);
             const bool overtaken = !row || row->token > each->stalled->token || has_ended(row->state);
-            const bool alone = couriers_.size() == 1 && queue_.now() >= each->stalled->lease_until;
-            if (overtaken || alone) {
-                each->process.resume();
+            const bool alone =
+                options_.couriers == 1 && leasehold::rules::is_takeable(each->stalled->lease_until, queue_.now());
+            if ((overtaken || alone) && each->process.resume()) {
                 each->stalled.reset();
             }
         }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// courier ORDERS.tsv: delivers each line of each order once, though couriers are stopped and killed on the way.
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -78,29 +80,24 @@ std::vector<bad_line> enqueue_all(leasehold::lease_queue& queue, const std::vect
     std::vector<bad_line> conflicts;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         if (answers[i].answer == leasehold::intake::conflict) {
-            conflicts.push_back({lines[i].number, "the database has " + lines[i].key + " with other content"});
+            conflicts.push_back({lines[i].number, "the database has " + leasehold::detail::readable(lines[i].key) +
+                                                      " with other content"});
         }
     }
     return conflicts;
 }
 
-struct totals {
-    std::size_t open = 0;
-    std::size_t quarantined = 0;
-};
-
-totals totals_of(leasehold::lease_queue& queue) {
-    totals sum;
+std::uint64_t count_quarantined(const leasehold::lease_queue& queue) {
+    std::uint64_t sum = 0;
     for (const leasehold::queue_statistics& counted : queue.stats().queues) {
-        sum.open += counted.ready + counted.delayed + counted.leased;
-        sum.quarantined += counted.quarantined;
+        sum += counted.quarantined;
     }
     return sum;
 }
 
 /// Prints the table, and says whether every line has exactly one effect and the quantities are equal.
 bool print_outcome(const std::vector<order_line>& lines, const std::string& effects_path, const tally& reported,
-                   std::size_t quarantined, double seconds) {
+                   std::uint64_t quarantined, double seconds) {
     const auto effects = ledger{effects_path}.effects();
     std::size_t delivered = 0;
     std::int64_t quantity_in = 0;
@@ -153,11 +150,10 @@ int run(const std::string& file, dispatch_options options, const std::string& da
     if (const auto conflicts = enqueue_all(queue, read.lines); !conflicts.empty()) {
         return refuse(file, conflicts);
     }
-    const tally reported = dispatcher{queue, options}.run(totals_of(queue).open);
+    const tally reported = dispatcher{queue, options}.run(count_open(queue));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    return print_outcome(read.lines, options.effects, reported, totals_of(queue).quarantined, seconds.count())
-               ? went_well
-               : went_wrong;
+    return print_outcome(read.lines, options.effects, reported, count_quarantined(queue), seconds.count()) ? went_well
+                                                                                                           : went_wrong;
 }
 
 int parse_and_run(int count, char** arguments) {
@@ -175,7 +171,7 @@ int parse_and_run(int count, char** arguments) {
     app.add_option("--data", data,
                    "Folder to keep jobs.db and effects.db in; without it, one that is removed at the end");
     app.add_option("--couriers", options.couriers, "How many processes deliver")
-        ->check(CLI::Range(1, 64))
+        ->check(CLI::Range(std::size_t{1}, most_couriers))
         ->capture_default_str();
     app.add_option("--lease", lease, "How long a courier may hold a line, in milliseconds")
         ->check(CLI::Range(100, 3'600'000))
@@ -191,8 +187,9 @@ int parse_and_run(int count, char** arguments) {
     deliver->add_option("--port", delivery.port)->required();
     deliver->add_option("--owner", delivery.owner)->required();
     deliver->add_option("--lease", lease)->required();
-    std::string kind;
-    deliver->add_option("--mischief", kind)->required();
+    deliver->add_option("--mischief", delivery.misbehave)
+        ->required()
+        ->transform(CLI::CheckedTransformer(mischief_names));
     auto* const receive = app.add_subcommand("receiver")->group("");
     receive->add_option("--effects", options.effects)->required();
 
@@ -204,7 +201,6 @@ int parse_and_run(int count, char** arguments) {
     options.lease = delivery.lease = std::chrono::milliseconds{lease};
     options.misbehave = !behave;
     if (*deliver) {
-        delivery.misbehave = kind == "stall" ? mischief::stall : kind == "crash" ? mischief::crash : mischief::none;
         return run_courier(delivery);
     }
     if (*receive) {
@@ -228,8 +224,17 @@ int parse_and_run(int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
+    struct sigaction stop {};
+    stop.sa_handler = [](int) { courier::interrupted = 1; };
+    ::sigaction(SIGINT, &stop, nullptr);
+    ::sigaction(SIGTERM, &stop, nullptr);
     try {
-        return parse_and_run(count, arguments);
+        const int status = parse_and_run(count, arguments);
+        if (!std::cout.flush()) {
+            std::cerr << "courier: the output could not be written\n";
+            return went_wrong;
+        }
+        return status;
     } catch (const std::exception& error) {
         std::cerr << "courier: " << error.what() << '\n';
         return went_wrong;

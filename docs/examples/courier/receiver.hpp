@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -19,6 +20,9 @@
 /// The other side of the wire. The queue cannot undo what was done outside of it, so whoever receives records the
 /// business ID together with the effect, in one transaction, and adds nothing twice.
 namespace courier {
+
+/// The receiver serves so many at once.
+inline constexpr std::size_t most_couriers = 64;
 
 /// What a delivery came to: the first of its kind, the same once more, or something else under a known ID.
 enum class receipt_answer { applied, duplicate, conflict };
@@ -71,6 +75,9 @@ inline int run_receiver(const std::string& path) {
     ledger effects{path};
     httplib::Server server;
     server.set_tcp_nodelay(true);
+    // A courier keeps its connection, and one that is stopped keeps it half-way through a request: a thread for each.
+    server.new_task_queue = [] { return new httplib::ThreadPool(most_couriers + 2); };
+    server.set_read_timeout(300);
     server.Post("/deliveries", [&](const httplib::Request& request, httplib::Response& response) {
         const std::string id = request.get_param_value("id");
         const auto quantity = positive(request.get_param_value("quantity"));
