@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <leasehold/arguments.hpp>
+#include <leasehold/basic_session.hpp>
 #include <leasehold/clock.hpp>
 #include <leasehold/event.hpp>
 #include <leasehold/job.hpp>
@@ -38,6 +39,12 @@ concept range_of_markers = range_of<Range, marker>;
 
 template <class Range>
 concept range_of_completions = range_of<Range, completion>;
+
+/// A connection whose open transaction the store can adopt.
+template <class Connection, class Store, class Clock>
+concept joinable = requires(const Store& store, Connection& connection, const Clock& clock) {
+    store.adopt(connection, clock);
+};
 
 /// A range of pointers to markers or leases, to be changed through.
 template <class Range>
@@ -238,13 +245,55 @@ public:
     /// before fits.
     store_id new_store_id() { return store_.renew_identity(); }
 
+    // ---- Together with the caller's own work ------------------------------------------------------------------------
+
+    /// Calls `work(session)` in one transaction of the queue's own, and commits when it returns. What it throws rolls
+    /// all of it back. The session's `native()` is the engine's connection, for the caller's own SQL.
+    template <class Work>
+    decltype(auto) transact(Work&& work) {
+        detail::session_mark::refuse_plain_verb(this);
+        std::vector<event> events;
+        // Told of after the session is gone, and with it the lock.
+        const publisher publishing{*this, events};
+        using transaction = decltype(store_.begin(clock_));
+        basic_session<transaction> session{this, [this] { return store_.begin(clock_); }, told()};
+        if constexpr (std::is_void_v<std::invoke_result_t<Work, decltype(session)&>>) {
+            work(session);
+            session.commit();
+            events = session.events();
+        } else {
+            decltype(auto) answer = work(session);
+            session.commit();
+            events = session.events();
+            return static_cast<decltype(answer)>(answer);
+        }
+    }
+
+    /// The verbs inside the caller's own open transaction, which must hold the write lock (`BEGIN IMMEDIATE`); else a
+    /// `std::logic_error`. They stand when the caller commits, as durably as the caller's connection commits. Give
+    /// `events()` to `publish` after that.
+    template <detail::joinable<Store, Clock> Connection>
+    auto join(Connection& connection) {
+        using transaction = decltype(store_.adopt(connection, clock_));
+        return basic_session<transaction>{this, [&] { return store_.adopt(connection, clock_); }, told()};
+    }
+
+    /// Tells of what a joined session did, now that it is committed.
+    void publish(std::span<const event> events) const {
+        for (const event& what : events) {
+            if (told()) {
+                options_.on_event(what);
+            }
+        }
+    }
+
     // ---- Reading: never waits for a writer's lock longer than a commit takes ----------------------------------------
 
-    std::optional<record> find(job_id id) const { return store_.view().find(id); }
+    std::optional<record> find(job_id id) const { return view().find(id); }
     std::optional<record> find(std::string_view queue, std::string_view key) const {
         detail::check_name("queue", queue);
         detail::check_name("key", key);
-        return store_.view().find(queue, key);
+        return view().find(queue, key);
     }
 
     page<record> list(const filter& which = {}) const {
@@ -252,11 +301,11 @@ public:
             detail::check_name("queue", *which.queue);
         }
         detail::check_limit(which.limit);
-        return store_.view().list(which);
+        return view().list(which);
     }
 
     /// Counts every row: on a large file it takes a while, and in a rollback journal commits wait for it.
-    statistics stats() const { return store_.view().counts(); }
+    statistics stats() const { return view().counts(); }
 
     instant now() const { return take_reading(clock_).at; }
 
@@ -269,19 +318,39 @@ private:
     /// The one way into the store for everything that writes.
     template <class Verb>
     auto in_transaction(const Verb& verb) {
+        detail::session_mark::refuse_plain_verb(this);
         std::vector<event> events;
         auto answer = [&] {
             auto transaction = store_.begin(clock_);
-            detail::session session{transaction, options_.on_event ? &events : nullptr};
+            detail::session session{transaction, told() ? &events : nullptr};
             auto result = verb(session);
             transaction.commit();
             return result;
         }();  // the lock is gone from here on
-        for (const event& what : events) {
-            options_.on_event(what);
-        }
+        publish(events);
         return answer;
     }
+
+    bool told() const noexcept { return static_cast<bool>(options_.on_event); }
+
+    auto view() const {
+        detail::session_mark::refuse_plain_verb(this);
+        return store_.view();
+    }
+
+    /// Publishes when it goes.
+    class publisher {
+    public:
+        publisher(const basic_lease_queue& queue, const std::vector<event>& events) noexcept
+            : queue_{queue}, events_{events} {}
+        publisher(const publisher&) = delete;
+        publisher& operator=(const publisher&) = delete;
+        ~publisher() { queue_.publish(events_); }
+
+    private:
+        const basic_lease_queue& queue_;
+        const std::vector<event>& events_;
+    };
 
     std::vector<lease> take(std::string_view owner, millis lease_for, std::span<const std::string_view> queues,
                             std::size_t limit) {

@@ -33,7 +33,7 @@ struct claimed {
 
 /// Every verb, once, over an open transaction whose owner commits it. It takes rows from the store, asks the rules, and
 /// gives the rows back. Each verb locks first and reads the clock then. Arguments have been checked.
-template <store_transaction Transaction>
+template <row_transaction Transaction>
 class session {
 public:
     /// The most rows that one transaction sets aside, so that the lock is not held for long.

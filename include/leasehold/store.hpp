@@ -58,9 +58,9 @@ inline void withhold(std::vector<enqueued>& answers, job_id first_new) noexcept 
 
 }  // namespace detail
 
-/// A write transaction. What it wrote is there for all, or for nobody: `~t` rolls back, and never throws.
+/// What the verbs work on: the rows, inside an open transaction that somebody else may end.
 template <class T>
-concept store_transaction = std::is_nothrow_destructible_v<T> &&
+concept row_transaction = std::is_nothrow_destructible_v<T> &&
     requires(T& t, std::string_view queue, std::int32_t priority, std::size_t limit, std::span<const job_id> ids,
              std::span<const insertion> jobs, std::span<const change> changes, on_conflict conflict, job_id id,
              const receipt& note, instant before, bool quarantined) {
@@ -75,6 +75,14 @@ concept store_transaction = std::is_nothrow_destructible_v<T> &&
     t.write(changes);
     t.erase(ids);
     t.add_receipt(id, note);
+    t.savepoint().release();
+    { t.is_open() } -> std::convertible_to<bool>;
+};
+
+/// A write transaction of the store's own. What it wrote is there for all, or for nobody: `~t` rolls back, and never
+/// throws.
+template <class T>
+concept store_transaction = row_transaction<T> && requires(T& t) {
     t.commit();
 };
 

@@ -17,7 +17,7 @@ namespace leasehold::detail {
 ///
 /// The end of a line is asked of the store once for the rows of one queue and priority in a row: what the verb adds
 /// there itself changes no answer of `rules::vest` by the same reading of the clock.
-template <store_transaction Transaction>
+template <row_transaction Transaction>
 class waiting_line {
 public:
     waiting_line(Transaction& transaction, event_notes& notes, instant now) noexcept

@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include <leasehold/job.hpp>
@@ -39,18 +38,16 @@ struct lanes {
     bool empty() const noexcept { return free.empty() && waiting.empty(); }
 };
 
-/// Orders pairs of names, whatever kind of string they are, so that a search needs no memory.
-struct by_name {
-    using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const noexcept {
-        return std::tie(a.first, a.second) < std::tie(b.first, b.second);
-    }
-};
-
 /// Queue and key.
 using full_key = std::pair<std::string, std::string>;
 using full_key_view = std::pair<std::string_view, std::string_view>;
+
+/// Orders keys and views of them alike, so that a search needs no memory.
+struct by_name {
+    using is_transparent = void;
+    bool operator()(full_key_view a, full_key_view b) const noexcept { return a < b; }
+};
+
 using job_map = std::map<job_id, entry>;
 using key_map = std::map<full_key, job_id, by_name>;
 

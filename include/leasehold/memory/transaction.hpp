@@ -149,6 +149,27 @@ public:
         return rows;
     }
 
+    /// A part of the transaction that stands only once it is released.
+    class part {
+    public:
+        explicit part(transaction& of) noexcept : of_{&of}, from_{of.undo_.size()} {}
+        part(const part&) = delete;
+        part& operator=(const part&) = delete;
+        ~part() {
+            if (of_ != nullptr) {
+                of_->roll_back(from_);
+            }
+        }
+        void release() noexcept { of_ = nullptr; }
+
+    private:
+        transaction* of_;
+        std::size_t from_;
+    };
+
+    part savepoint() noexcept { return part{*this}; }
+    bool is_open() const noexcept { return true; }
+
     void commit() noexcept {
         for (const undo& done : undo_) {
             if (done.columns) {

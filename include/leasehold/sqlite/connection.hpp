@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -11,7 +9,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -19,43 +16,10 @@
 
 #include <leasehold/job.hpp>
 #include <leasehold/sqlite/fault.hpp>
-#include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/time.hpp>
 
 namespace leasehold::detail::sqlite {
-
-/// The first engine with STRICT tables. Asked of the headers here, and of the library when a file is opened.
-inline constexpr int oldest_engine = 3037000;
-static_assert(SQLITE_VERSION_NUMBER >= oldest_engine, "leasehold needs SQLite 3.37 or newer");
-
-/// Until when a call waits for locks, on the steady clock.
-class patience {
-public:
-    using clock = std::chrono::steady_clock;
-
-    explicit patience(millis timeout) noexcept
-        // A hundred years are as good as for ever, and no sum below overflows.
-        : end_{clock::now() + std::chrono::milliseconds{std::clamp<std::int64_t>(
-                                  timeout.count(), 0, std::int64_t{100} * 365 * 86'400'000)}} {}
-
-    clock::time_point end() const noexcept { return end_; }
-
-    /// Sleeps a little before the next try, longer with every one; false once the time is over.
-    bool nap(int tries) const {
-        const clock::duration left = end_ - clock::now();
-        if (left <= clock::duration::zero()) {
-            return false;
-        }
-        constexpr std::chrono::microseconds shortest{100};
-        constexpr int doublings = 6;
-        std::this_thread::sleep_for(std::min<clock::duration>(left, shortest * (1 << std::clamp(tries, 0, doublings))));
-        return true;
-    }
-
-private:
-    clock::time_point end_;
-};
 
 /// Bytes, where a string would be text.
 struct blob {
@@ -130,31 +94,16 @@ private:
     const char* text_;
 };
 
-/// One connection to the file, used by one thread at a time, with its statements kept.
+/// A connection with its statements kept: ours, or a caller's that is borrowed. One thread uses it at a time.
 class connection {
 public:
-    connection(const std::string& path, const sqlite_options& options, patience until)
-        : database_{opened(path)}, patience_{until} {
-        sqlite3_busy_handler(handle(), &connection::on_busy, this);
-        sqlite3_extended_result_codes(handle(), 1);
-        // A schema that somebody else wrote must not run functions with effects through ours.
-        sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-        execute("PRAGMA cell_size_check = ON");
-        set_synchronous(options.synchronous);
-        if (journal() == journal_mode::rollback) {
-            // With FULL, a journal that is truncated is as durable as one that is deleted with EXTRA, and faster.
-            execute("PRAGMA journal_mode = TRUNCATE");
-        }
-    }
+    explicit connection(SQLite::Database& database) noexcept : database_{database} {}
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
     ~connection() = default;
 
+    SQLite::Database& database() const noexcept { return database_; }
     sqlite3* handle() const noexcept { return database_.getHandle(); }
-
-    /// From here on locks are waited for so long.
-    void wait_at_most(patience until) noexcept { patience_ = until; }
-    const patience& waits() const noexcept { return patience_; }
 
     bool in_transaction() const noexcept { return sqlite3_get_autocommit(handle()) == 0; }
 
@@ -179,6 +128,9 @@ public:
     /// `store_full`; where it failed on the way, it may stand or not: `store_unknown`. After any of them the
     /// transaction is still to be rolled back.
     void commit() {
+        if (!in_transaction()) {
+            throw store_error{"committing: the engine has ended the transaction, and nothing of it stands", 0, true};
+        }
         if (prepared(sqlite::commit).try_step() == SQLITE_DONE) {
             return;
         }
@@ -202,19 +154,6 @@ public:
         }
     }
 
-    /// The journal that the file has.
-    journal_mode journal() { return ask("PRAGMA journal_mode") == "wal" ? journal_mode::wal : journal_mode::rollback; }
-
-    /// Gives the file a write-ahead log, if nobody else is using it; waits for that as for any lock.
-    void change_to_wal() {
-        for (int tries = 0; database_.tryExec("PRAGMA journal_mode = WAL") != SQLITE_OK; ++tries) {
-            const fault why = last_fault(handle(), false);
-            if (why.primary() != SQLITE_BUSY || !patience_.nap(tries)) {
-                raise(why, "changing to a write-ahead log");
-            }
-        }
-    }
-
     /// The longest value that the file takes, in bytes.
     std::size_t longest_value() const noexcept {
         constexpr std::size_t rest_of_row = 64;
@@ -224,22 +163,6 @@ public:
     void note_transaction() noexcept { was_in_transaction_ = in_transaction(); }
 
 private:
-    /// A plain file name, never a URI or a name with a meaning of its own.
-    static std::string plain(const std::string& path) { return path.starts_with("/") ? path : "./" + path; }
-
-    static SQLite::Database opened(const std::string& path) {
-        try {
-            // Its own mutexes are not needed: one thread at a time has the connection.
-            return SQLite::Database{plain(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX};
-        } catch (const SQLite::Exception& refused) {
-            raise({refused.getExtendedErrorCode(), refused.getErrorStr(), false}, "opening " + path);
-        }
-    }
-
-    static int on_busy(void* self, int tries) noexcept {
-        return static_cast<connection*>(self)->patience_.nap(tries) ? 1 : 0;
-    }
-
     SQLite::Statement& statement(const char* text) {
         // Texts are constants of ours: the address tells which.
         const auto found = std::find_if(statements_.begin(), statements_.end(),
@@ -254,14 +177,7 @@ private:
         }
     }
 
-    void set_synchronous(synchronous_mode mode) {
-        constexpr std::array texts{"PRAGMA synchronous = OFF", "PRAGMA synchronous = NORMAL",
-                                   "PRAGMA synchronous = FULL", "PRAGMA synchronous = EXTRA"};
-        execute(texts.at(static_cast<std::size_t>(mode)));
-    }
-
-    SQLite::Database database_;
-    patience patience_;
+    SQLite::Database& database_;
     bool was_in_transaction_ = false;
     std::deque<std::pair<const char*, SQLite::Statement>> statements_{};  // a deque: `running` keeps references
 };

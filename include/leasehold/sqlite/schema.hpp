@@ -11,30 +11,14 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/file_connection.hpp>
+#include <leasehold/sqlite/open_transaction.hpp>
+#include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/values.hpp>
 
 namespace leasehold::detail::sqlite {
-
-/// Rolls back what was begun and not committed; never throws.
-class open_transaction {
-public:
-    template <std::size_t Size>
-    open_transaction(connection& on, const sql<Size>& begin) : on_{on} {
-        on_.prepared(begin).run();
-    }
-    open_transaction(const open_transaction&) = delete;
-    open_transaction& operator=(const open_transaction&) = delete;
-    ~open_transaction() {
-        if (on_.in_transaction()) {
-            on_.roll_back();
-        }
-    }
-
-private:
-    connection& on_;
-};
 
 /// What a file says of itself.
 struct meta {
@@ -121,7 +105,7 @@ inline void check_axis(const meta& known, clock_axis axis) {
     }
 }
 
-inline void check_journal(connection& on, std::optional<journal_mode> wanted) {
+inline void check_journal(file_connection& on, std::optional<journal_mode> wanted) {
     const journal_mode found = on.journal();
     if (wanted.value_or(found) != found) {
         throw store_unsupported{"the file has a " + std::string{to_text(found)} + ", not the " +
@@ -137,7 +121,7 @@ inline void check_encoding(connection& on) {
 }
 
 /// Makes the schema where the file has none. Any number of processes may try at once: one of them does it.
-inline void attach(connection& on, clock_axis axis, std::optional<journal_mode> wanted) {
+inline void attach(file_connection& on, clock_axis axis, std::optional<journal_mode> wanted) {
     if (wanted == journal_mode::wal && on.ask("PRAGMA page_count") == "0") {
         on.change_to_wal();
     }

@@ -112,9 +112,9 @@ inline constexpr sql begin_write = "BEGIN IMMEDIATE";
 inline constexpr sql begin_read = "BEGIN";
 inline constexpr sql commit = "COMMIT";
 inline constexpr sql roll_back = "ROLLBACK";
-inline constexpr sql begin_batch = "SAVEPOINT leasehold_batch";
-inline constexpr sql undo_batch = "ROLLBACK TO leasehold_batch";
-inline constexpr sql end_batch = "RELEASE leasehold_batch";
+inline constexpr sql begin_part = "SAVEPOINT leasehold_part";
+inline constexpr sql undo_part = "ROLLBACK TO leasehold_part";
+inline constexpr sql end_part = "RELEASE leasehold_part";
 
 // ---- Candidates: leasehold_open ------------------------------------------------------------------------------------
 

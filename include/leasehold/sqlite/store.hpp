@@ -14,7 +14,7 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/errors.hpp>
 #include <leasehold/random_store_id.hpp>
-#include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/file_connection.hpp>
 #include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/private_file.hpp>
 #include <leasehold/sqlite/schema.hpp>
@@ -31,7 +31,7 @@ namespace detail::sqlite {
 class line {
 public:
     /// Waits for the turn and has the connection ready, within the timeout of the options. Throws `store_busy`.
-    std::pair<turn_taken, connection&> take(const std::string& path, const sqlite_options& options) {
+    std::pair<turn_taken, file_connection&> take(const std::string& path, const sqlite_options& options) {
         const patience until{options.busy_timeout};
         turn_taken turn = turn_.take(until.end());
         if (!turn) {
@@ -46,7 +46,7 @@ public:
 
 private:
     turn turn_{};
-    std::optional<connection> connection_{};
+    std::optional<file_connection> connection_{};
 };
 
 }  // namespace detail::sqlite
@@ -80,6 +80,13 @@ public:
         return detail::sqlite::transaction{std::move(turn), on, single_reading::of(clock)};
     }
 
+    /// The caller's own open transaction on the same file, for the verbs to run in. Throws `std::logic_error` where it
+    /// does not hold the write lock, or is on another file.
+    template <local_clock Clock>
+    detail::sqlite::joined_transaction adopt(SQLite::Database& connection, const Clock& clock) const {
+        return detail::sqlite::joined_transaction{connection, identity(), single_reading::of(clock)};
+    }
+
     detail::sqlite::view view() const {
         auto [turn, on] = shared_->reading.take(shared_->path, shared_->options);
         return detail::sqlite::view{std::move(turn), on};
@@ -96,13 +103,16 @@ public:
     }
 
 private:
+    /// As the file says now.
+    store_id identity() const { return view().identity(); }
+
     /// Makes the file whole before it has its name, so that nobody ever sees it half made, with another journal, or
     /// with other permissions than it shall have.
     void make_file(clock_axis axis) const {
         const sqlite_options& options = shared_->options;
         const detail::sqlite::unnamed_file fresh{shared_->path, options.file_mode};
         {
-            detail::sqlite::connection on{fresh.path(), options, detail::sqlite::patience{options.busy_timeout}};
+            detail::sqlite::file_connection on{fresh.path(), options, detail::sqlite::patience{options.busy_timeout}};
             detail::sqlite::attach(on, axis, options.journal);
         }
         if (!fresh.publish(shared_->path)) {
@@ -138,7 +148,7 @@ static_assert(clock_for<wall_clock, sqlite_store> && !clock_for<process_clock, s
 /// To be called alone on the file: SQLite itself notices others on the way from a write-ahead log, and on the way to
 /// one only where they have a lock at that moment.
 inline void set_journal(const std::string& path, journal_mode mode, millis busy_timeout = std::chrono::seconds{5}) {
-    detail::sqlite::connection on{path, {}, detail::sqlite::patience{busy_timeout}};
+    detail::sqlite::file_connection on{path, {}, detail::sqlite::patience{busy_timeout}};
     if (mode == journal_mode::wal) {
         on.change_to_wal();
     } else {

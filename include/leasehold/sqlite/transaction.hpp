@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <tuple>
+#include <stdexcept>
 #include <utility>
-#include <vector>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
 
 #include <leasehold/clock.hpp>
-#include <leasehold/job.hpp>
 #include <leasehold/sqlite/connection.hpp>
-#include <leasehold/sqlite/rows.hpp>
+#include <leasehold/sqlite/open_transaction.hpp>
+#include <leasehold/sqlite/primitives.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/sqlite/turn.hpp>
@@ -25,181 +18,88 @@
 
 namespace leasehold::detail::sqlite {
 
-/// A write transaction: has the file's write lock from its construction on, and reads the clock after that.
-class transaction {
-public:
-    transaction(turn_taken turn, connection& on, single_reading clock)
-        : turn_{std::move(turn)}, on_{on}, open_{on, begin_write}, identity_{read_meta(on).identity}, clock_{clock} {}
-
-    store_id identity() const noexcept { return identity_; }
-    const reading& now() { return clock_.get(); }
-
-    std::vector<row> vested(std::string_view queue, std::size_t limit) {
-        const std::string name{queue};
-        const reading now = clock_.get();
-        std::vector<row> rows;
-        std::int64_t above = std::numeric_limits<std::int64_t>::max();
-        while (rows.size() < limit) {
-            const std::optional<std::int64_t> priority = first_priority_below(name, above);
-            if (!priority) {
-                break;
-            }
-            add_heads(rows, name, *priority, limit - rows.size(), now);
-            above = *priority;
-        }
-        return rows;
-    }
-
-    std::vector<row> hold(std::span<const job_id> ids) {
-        std::vector<row> rows;
-        rows.reserve(ids.size());
-        for (const job_id id : ids) {
-            running query = on_.prepared(select_row);
-            query.bind(id.value);
-            append_rows(query, rows);
-        }
-        return rows;
-    }
-
-    std::vector<row_bytes> bytes(std::span<const job_id> ids) {
-        std::vector<row_bytes> all;
-        all.reserve(ids.size());
-        for (const job_id id : ids) {
-            all.push_back(
-                {bytes_of(on_, select_payload, id), bytes_of(on_, select_checkpoint, id), receipts_of(on_, id)});
-        }
-        return all;
-    }
-
-    std::vector<enqueued> insert(std::span<const insertion> jobs, on_conflict policy) {
-        const bool may_withhold = policy == on_conflict::nothing;
-        if (may_withhold) {
-            on_.prepared(begin_batch).run();
-        }
-        job_id first_new{std::numeric_limits<std::int64_t>::max()};
-        std::vector<enqueued> answers;
-        answers.reserve(jobs.size());
-        for (const insertion& made : jobs) {
-            answers.push_back(insert(made));
-            if (answers.back().answer == intake::accepted) {
-                first_new = std::min(first_new, answers.back().id);
-            }
-        }
-        if (may_withhold) {
-            if (any_conflict(answers)) {
-                on_.prepared(undo_batch).run();
-                withhold(answers, first_new);
-            }
-            on_.prepared(end_batch).run();
-        }
-        return answers;
-    }
-
-    std::optional<instant> tail(std::string_view queue, std::int32_t priority) {
-        const std::string name{queue};
-        running query = on_.prepared(sqlite::tail);
-        query.bind(name, priority).step();
-        return optional_instant_at(query, 0);
-    }
-
-    void write(std::span<const change> changes) {
-        for (const change& each : changes) {
-            write_row(on_, *each.to);
-            if (each.result) {
-                set_bytes(on_, set_result, delete_result, each.to->id, *each.result);
-            }
-            if (each.checkpoint) {
-                set_bytes(on_, set_checkpoint, delete_checkpoint, each.to->id, *each.checkpoint);
-            }
-        }
-    }
-
-    void erase(std::span<const job_id> ids) {
-        for (const job_id id : ids) {
-            on_.prepared(delete_row).bind(id.value).run();
-            on_.prepared(delete_payload).bind(id.value).run();
-            on_.prepared(delete_checkpoint).bind(id.value).run();
-            on_.prepared(delete_result).bind(id.value).run();
-            on_.prepared(delete_receipts).bind(id.value).run();
-        }
-    }
-
-    void add_receipt(job_id id, const receipt& note) {
-        on_.prepared(insert_receipt).bind(id.value, note.token.value, note.owner, note.at, note.note).run();
-    }
-
-    std::vector<row> ended(instant before, std::size_t limit, bool quarantined) {
-        std::vector<row> rows;
-        for (const job_state state : {job_state::finished, job_state::cancelled, job_state::quarantined}) {
-            if (state != job_state::quarantined || quarantined) {
-                running query = on_.prepared(ended_rows);
-                query.bind(number(state), before, static_cast<std::int64_t>(limit));
-                append_rows(query, rows);
-            }
-        }
-        std::sort(rows.begin(), rows.end(),
-                  [](const row& a, const row& b) { return std::tie(*a.ended_at, a.id) < std::tie(*b.ended_at, b.id); });
-        if (rows.size() > limit) {
-            rows.resize(limit);
-        }
-        return rows;
-    }
-
-    void commit() { on_.commit(); }
+/// The turn and the write lock: a base, so that they are had before anything is read.
+class write_lock {
+protected:
+    write_lock(turn_taken turn, connection& on) : turn_{std::move(turn)}, open_{on, begin_write} {}
 
 private:
-    std::optional<std::int64_t> first_priority_below(const std::string& queue, std::int64_t above) {
-        running query = on_.prepared(next_priority);
-        query.bind(queue, above).step();
-        return query.optional_integer(0);
-    }
-
-    /// Adds the first rows of one priority: the heads of its two ranges, merged in claim order.
-    void add_heads(std::vector<row>& rows, const std::string& queue, std::int64_t priority, std::size_t limit,
-                   const reading& now) {
-        const auto most = static_cast<std::int64_t>(limit);
-        const auto from = static_cast<std::ptrdiff_t>(rows.size());
-        {
-            running query = on_.prepared(free_heads);
-            query.bind(queue, priority, most);
-            append_rows(query, rows);
-        }
-        const auto middle = static_cast<std::ptrdiff_t>(rows.size());
-        {
-            running query = on_.prepared(waiting_heads);
-            query.bind(queue, priority, now.at, now.taking_at, most);
-            append_rows(query, rows);
-        }
-        std::inplace_merge(rows.begin() + from, rows.begin() + middle, rows.end(), [](const row& a, const row& b) {
-            return std::tie(a.vests_at, a.id) < std::tie(b.vests_at, b.id);
-        });
-        if (rows.size() > static_cast<std::size_t>(from) + limit) {
-            rows.resize(static_cast<std::size_t>(from) + limit);
-        }
-    }
-
-    enqueued insert(const insertion& made) {
-        const job& work = *made.content;
-        if (!work.key.empty()) {
-            running query = on_.prepared(select_same_key);
-            if (query.bind(work.queue, work.key, blob{work.payload}).step()) {
-                const job_id id{query.integer(0)};
-                return {id, query.integer(2) != 0 ? intake::duplicate : intake::conflict,
-                        bounded<job_state>(query, 1, id, "state", 0, 4)};
-            }
-        }
-        const job_id id = add_row(on_, made);
-        if (!work.payload.empty()) {
-            on_.prepared(insert_payload).bind(id.value, blob{work.payload}).run();
-        }
-        return {id, intake::accepted, made.columns.state};
-    }
-
     turn_taken turn_;
-    connection& on_;
     open_transaction open_;
-    store_id identity_;
-    single_reading clock_;
+};
+
+/// A write transaction: has the file's write lock from its construction on, and reads the clock after that.
+class transaction : write_lock, public primitives {
+public:
+    transaction(turn_taken turn, connection& on, single_reading clock)
+        : write_lock{std::move(turn), on}, primitives{on, read_meta(on).identity, clock} {}
+
+    sqlite::savepoint savepoint() { return sqlite::savepoint{on_}; }
+    void commit() { on_.commit(); }
+};
+
+/// A caller's connection, borrowed: a base, so that it is there before the primitives that use it.
+class borrowed_connection {
+protected:
+    explicit borrowed_connection(SQLite::Database& callers) noexcept : borrowed_{callers} {}
+    connection& borrowed() noexcept { return borrowed_; }
+
+private:
+    connection borrowed_;
+};
+
+/// The caller's own open transaction. It is never begun, committed or rolled back here.
+class joined_transaction : borrowed_connection, public primitives {
+public:
+    /// Throws `std::logic_error` where the transaction is not one that the verbs can join.
+    joined_transaction(SQLite::Database& callers, const store_id& identity, single_reading clock)
+        : borrowed_connection{callers}, primitives{borrowed(), identity, clock}, unread_{clock} {
+        check();
+    }
+
+    /// One verb: a savepoint of its own, by a reading of the clock of its own, after which the caller's last rowid is
+    /// what it was.
+    class verb {
+    public:
+        explicit verb(connection& on) : rowid_{on}, part_{on} {}
+        void release() { part_.release(); }
+
+    private:
+        class kept_rowid {
+        public:
+            explicit kept_rowid(connection& on) noexcept
+                : handle_{on.handle()}, last_{sqlite3_last_insert_rowid(handle_)} {}
+            kept_rowid(const kept_rowid&) = delete;
+            kept_rowid& operator=(const kept_rowid&) = delete;
+            ~kept_rowid() { sqlite3_set_last_insert_rowid(handle_, last_); }
+
+        private:
+            sqlite3* handle_;
+            sqlite3_int64 last_;
+        };
+
+        kept_rowid rowid_;
+        sqlite::savepoint part_;
+    };
+
+    verb savepoint() {
+        check();
+        clock_ = unread_;
+        return verb{on_};
+    }
+
+private:
+    void check() {
+        if (sqlite3_txn_state(on_.handle(), "main") != SQLITE_TXN_WRITE) {
+            throw std::logic_error{
+                "join: the connection has no transaction that holds the write lock (begin it with BEGIN IMMEDIATE)"};
+        }
+        if (read_meta(on_).identity != identity_) {
+            throw std::logic_error{"join: the connection is to another file than the queue's"};
+        }
+    }
+
+    single_reading unread_;
 };
 
 }  // namespace leasehold::detail::sqlite

@@ -11,6 +11,7 @@
 
 #include <leasehold/job.hpp>
 #include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/open_transaction.hpp>
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/sql.hpp>
@@ -23,6 +24,8 @@ class view {
 public:
     view(turn_taken turn, connection& on)
         : turn_{std::move(turn)}, on_{on}, open_{on, begin_read}, identity_{read_meta(on).identity} {}
+
+    store_id identity() const noexcept { return identity_; }
 
     std::optional<record> find(job_id id) {
         std::optional<record> found = without_bytes(id);

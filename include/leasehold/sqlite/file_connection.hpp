@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+
+#include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/fault.hpp>
+#include <leasehold/sqlite/options.hpp>
+#include <leasehold/time.hpp>
+
+namespace leasehold::detail::sqlite {
+
+/// The first engine with STRICT tables. Asked of the headers here, and of the library when a file is opened.
+inline constexpr int oldest_engine = 3037000;
+static_assert(SQLITE_VERSION_NUMBER >= oldest_engine, "leasehold needs SQLite 3.37 or newer");
+
+/// Until when a call waits for locks, on the steady clock.
+class patience {
+public:
+    using clock = std::chrono::steady_clock;
+
+    explicit patience(millis timeout) noexcept
+        // A hundred years are as good as for ever, and no sum below overflows.
+        : end_{clock::now() + std::chrono::milliseconds{std::clamp<std::int64_t>(
+                                  timeout.count(), 0, std::int64_t{100} * 365 * 86'400'000)}} {}
+
+    clock::time_point end() const noexcept { return end_; }
+
+    /// Sleeps a little before the next try, longer with every one; false once the time is over.
+    bool nap(int tries) const {
+        const clock::duration left = end_ - clock::now();
+        if (left <= clock::duration::zero()) {
+            return false;
+        }
+        constexpr std::chrono::microseconds shortest{100};
+        constexpr int doublings = 6;
+        std::this_thread::sleep_for(std::min<clock::duration>(left, shortest * (1 << std::clamp(tries, 0, doublings))));
+        return true;
+    }
+
+private:
+    clock::time_point end_;
+};
+
+/// The engine's own object, opened; a base, so that it is there before the connection that refers to it.
+class opened_file {
+protected:
+    explicit opened_file(const std::string& path) : database_{opened(path)} {}
+
+    SQLite::Database& opened_database() noexcept { return database_; }
+
+private:
+    /// A plain file name, never a URI or a name with a meaning of its own.
+    static std::string plain(const std::string& path) { return path.starts_with("/") ? path : "./" + path; }
+
+    static SQLite::Database opened(const std::string& path) {
+        try {
+            // Its own mutexes are not needed: one thread at a time has the connection.
+            return SQLite::Database{plain(path), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX};
+        } catch (const SQLite::Exception& refused) {
+            raise({refused.getExtendedErrorCode(), refused.getErrorStr(), false}, "opening " + path);
+        }
+    }
+
+    SQLite::Database database_;
+};
+
+/// A connection of our own to the file, as the options say.
+class file_connection : opened_file, public connection {
+public:
+    file_connection(const std::string& path, const sqlite_options& options, patience until)
+        : opened_file{path}, connection{opened_database()}, patience_{until} {
+        sqlite3_busy_handler(handle(), &file_connection::on_busy, this);
+        sqlite3_extended_result_codes(handle(), 1);
+        // A schema that somebody else wrote must not run functions with effects through ours.
+        sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+        execute("PRAGMA cell_size_check = ON");
+        set_synchronous(options.synchronous);
+        if (journal() == journal_mode::rollback) {
+            // With FULL, a journal that is truncated is as durable as one that is deleted with EXTRA, and faster.
+            execute("PRAGMA journal_mode = TRUNCATE");
+        }
+    }
+
+    /// From here on locks are waited for so long.
+    void wait_at_most(patience until) noexcept { patience_ = until; }
+
+    /// The journal that the file has.
+    journal_mode journal() { return ask("PRAGMA journal_mode") == "wal" ? journal_mode::wal : journal_mode::rollback; }
+
+    /// Gives the file a write-ahead log, if nobody else is using it; waits for that as for any lock.
+    void change_to_wal() {
+        for (int tries = 0; database().tryExec("PRAGMA journal_mode = WAL") != SQLITE_OK; ++tries) {
+            const fault why = last_fault(handle(), false);
+            if (why.primary() != SQLITE_BUSY || !patience_.nap(tries)) {
+                raise(why, "changing to a write-ahead log");
+            }
+        }
+    }
+
+private:
+    static int on_busy(void* self, int tries) noexcept {
+        return static_cast<file_connection*>(self)->patience_.nap(tries) ? 1 : 0;
+    }
+
+    void set_synchronous(synchronous_mode mode) {
+        constexpr std::array texts{"PRAGMA synchronous = OFF", "PRAGMA synchronous = NORMAL",
+                                   "PRAGMA synchronous = FULL", "PRAGMA synchronous = EXTRA"};
+        execute(texts.at(static_cast<std::size_t>(mode)));
+    }
+
+    patience patience_;
+};
+
+}  // namespace leasehold::detail::sqlite

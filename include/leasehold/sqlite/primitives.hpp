@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <leasehold/clock.hpp>
+#include <leasehold/job.hpp>
+#include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/open_transaction.hpp>
+#include <leasehold/sqlite/rows.hpp>
+#include <leasehold/sqlite/sql.hpp>
+#include <leasehold/store.hpp>
+
+namespace leasehold::detail::sqlite {
+
+/// What a transaction can do to the rows, once it has the write lock: see `row_transaction`.
+class primitives {
+public:
+    primitives(connection& on, const store_id& identity, single_reading clock) noexcept
+        : on_{on}, identity_{identity}, clock_{clock} {}
+    primitives(const primitives&) = delete;
+    primitives& operator=(const primitives&) = delete;
+
+    store_id identity() const noexcept { return identity_; }
+    const reading& now() { return clock_.get(); }
+
+    std::vector<row> vested(std::string_view queue, std::size_t limit) {
+        const std::string name{queue};
+        const reading now = clock_.get();
+        std::vector<row> rows;
+        std::int64_t above = std::numeric_limits<std::int64_t>::max();
+        while (rows.size() < limit) {
+            const std::optional<std::int64_t> priority = first_priority_below(name, above);
+            if (!priority) {
+                break;
+            }
+            add_heads(rows, name, *priority, limit - rows.size(), now);
+            above = *priority;
+        }
+        return rows;
+    }
+
+    std::vector<row> hold(std::span<const job_id> ids) {
+        std::vector<row> rows;
+        rows.reserve(ids.size());
+        for (const job_id id : ids) {
+            running query = on_.prepared(select_row);
+            query.bind(id.value);
+            append_rows(query, rows);
+        }
+        return rows;
+    }
+
+    std::vector<row_bytes> bytes(std::span<const job_id> ids) {
+        std::vector<row_bytes> all;
+        all.reserve(ids.size());
+        for (const job_id id : ids) {
+            all.push_back(
+                {bytes_of(on_, select_payload, id), bytes_of(on_, select_checkpoint, id), receipts_of(on_, id)});
+        }
+        return all;
+    }
+
+    std::vector<enqueued> insert(std::span<const insertion> jobs, on_conflict policy) {
+        std::optional<sqlite::savepoint> whole;
+        if (policy == on_conflict::nothing) {
+            whole.emplace(on_);
+        }
+        job_id first_new{std::numeric_limits<std::int64_t>::max()};
+        std::vector<enqueued> answers;
+        answers.reserve(jobs.size());
+        for (const insertion& made : jobs) {
+            answers.push_back(insert(made));
+            if (answers.back().answer == intake::accepted) {
+                first_new = std::min(first_new, answers.back().id);
+            }
+        }
+        if (whole && any_conflict(answers)) {
+            whole.reset();
+            withhold(answers, first_new);
+        } else if (whole) {
+            whole->release();
+        }
+        return answers;
+    }
+
+    std::optional<instant> tail(std::string_view queue, std::int32_t priority) {
+        const std::string name{queue};
+        running query = on_.prepared(sqlite::tail);
+        query.bind(name, priority).step();
+        return optional_instant_at(query, 0);
+    }
+
+    void write(std::span<const change> changes) {
+        for (const change& each : changes) {
+            write_row(on_, *each.to);
+            if (each.result) {
+                set_bytes(on_, set_result, delete_result, each.to->id, *each.result);
+            }
+            if (each.checkpoint) {
+                set_bytes(on_, set_checkpoint, delete_checkpoint, each.to->id, *each.checkpoint);
+            }
+        }
+    }
+
+    void erase(std::span<const job_id> ids) {
+        for (const job_id id : ids) {
+            on_.prepared(delete_row).bind(id.value).run();
+            on_.prepared(delete_payload).bind(id.value).run();
+            on_.prepared(delete_checkpoint).bind(id.value).run();
+            on_.prepared(delete_result).bind(id.value).run();
+            on_.prepared(delete_receipts).bind(id.value).run();
+        }
+    }
+
+    void add_receipt(job_id id, const receipt& note) {
+        on_.prepared(insert_receipt).bind(id.value, note.token.value, note.owner, note.at, note.note).run();
+    }
+
+    std::vector<row> ended(instant before, std::size_t limit, bool quarantined) {
+        std::vector<row> rows;
+        for (const job_state state : {job_state::finished, job_state::cancelled, job_state::quarantined}) {
+            if (state != job_state::quarantined || quarantined) {
+                running query = on_.prepared(ended_rows);
+                query.bind(number(state), before, static_cast<std::int64_t>(limit));
+                append_rows(query, rows);
+            }
+        }
+        std::sort(rows.begin(), rows.end(),
+                  [](const row& a, const row& b) { return std::tie(*a.ended_at, a.id) < std::tie(*b.ended_at, b.id); });
+        if (rows.size() > limit) {
+            rows.resize(limit);
+        }
+        return rows;
+    }
+
+    /// The engine's own object, for the caller's SQL in the same transaction.
+    SQLite::Database& native() noexcept { return on_.database(); }
+
+    /// Whether the engine still has the transaction open.
+    bool is_open() const noexcept { return on_.in_transaction(); }
+
+protected:
+    ~primitives() = default;
+
+    connection& on_;  // NOLINT(*-non-private-*): what the two kinds of transaction are made of
+    store_id identity_;
+    single_reading clock_;
+
+private:
+    std::optional<std::int64_t> first_priority_below(const std::string& queue, std::int64_t above) {
+        running query = on_.prepared(next_priority);
+        query.bind(queue, above).step();
+        return query.optional_integer(0);
+    }
+
+    /// Adds the first rows of one priority: the heads of its two ranges, merged in claim order.
+    void add_heads(std::vector<row>& rows, const std::string& queue, std::int64_t priority, std::size_t limit,
+                   const reading& now) {
+        const auto most = static_cast<std::int64_t>(limit);
+        const auto from = static_cast<std::ptrdiff_t>(rows.size());
+        {
+            running query = on_.prepared(free_heads);
+            query.bind(queue, priority, most);
+            append_rows(query, rows);
+        }
+        const auto middle = static_cast<std::ptrdiff_t>(rows.size());
+        {
+            running query = on_.prepared(waiting_heads);
+            query.bind(queue, priority, now.at, now.taking_at, most);
+            append_rows(query, rows);
+        }
+        std::inplace_merge(rows.begin() + from, rows.begin() + middle, rows.end(), [](const row& a, const row& b) {
+            return std::tie(a.vests_at, a.id) < std::tie(b.vests_at, b.id);
+        });
+        if (rows.size() > static_cast<std::size_t>(from) + limit) {
+            rows.resize(static_cast<std::size_t>(from) + limit);
+        }
+    }
+
+    enqueued insert(const insertion& made) {
+        const job& work = *made.content;
+        if (!work.key.empty()) {
+            running query = on_.prepared(select_same_key);
+            if (query.bind(work.queue, work.key, blob{work.payload}).step()) {
+                const job_id id{query.integer(0)};
+                return {id, query.integer(2) != 0 ? intake::duplicate : intake::conflict,
+                        bounded<job_state>(query, 1, id, "state", 0, 4)};
+            }
+        }
+        const job_id id = add_row(on_, made);
+        if (!work.payload.empty()) {
+            on_.prepared(insert_payload).bind(id.value, blob{work.payload}).run();
+        }
+        return {id, intake::accepted, made.columns.state};
+    }
+};
+
+}  // namespace leasehold::detail::sqlite
