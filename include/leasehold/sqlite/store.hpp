@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,41 +14,15 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/sqlite/file_connection.hpp>
+#include <leasehold/sqlite/line.hpp>
 #include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/private_file.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/transaction.hpp>
-#include <leasehold/sqlite/turn.hpp>
 #include <leasehold/sqlite/view.hpp>
 #include <leasehold/store.hpp>
 
 namespace leasehold {
-
-namespace detail::sqlite {
-
-/// A connection that is made when it is needed, and its turn: one thread uses it at a time.
-class line {
-public:
-    /// Waits for the turn and has the connection ready, within the timeout of the options. Throws `store_busy`.
-    std::pair<turn_taken, file_connection&> take(const std::string& path, const sqlite_options& options) {
-        const patience until{options.busy_timeout};
-        turn_taken turn = turn_.take(until.end());
-        if (!turn) {
-            throw store_busy{"waiting for another thread's use of " + path};
-        }
-        if (!connection_) {
-            connection_.emplace(path, options, until);
-        }
-        connection_->wait_at_most(until);
-        return {std::move(turn), *connection_};
-    }
-
-private:
-    turn turn_{};
-    std::optional<file_connection> connection_{};
-};
-
-}  // namespace detail::sqlite
 
 /// Keeps jobs in a file, for the processes of one machine. The file may be an application's own: what is made there
 /// begins with `leasehold_`, and nothing else is touched. Opened by the queue that it is given to.
