@@ -56,7 +56,9 @@ inline std::uint64_t count_open(const leasehold::lease_queue& queue) {
 /// Sends one job; half-way it may be stopped.
 inline httplib::Result send(httplib::Client& receiver, const leasehold::lease& held, mischief misbehave) {
     const std::size_t split = held.payload.find('\n');
-    const httplib::Params parameters{{"id", held.key}, {"quantity", held.payload.substr(0, split)}};
+    const httplib::Params parameters{{"id", held.key},
+                                     {"quantity", held.payload.substr(0, split)},
+                                     {"round", to_text(static_cast<const leasehold::marker&>(held))}};
     const std::string_view body = std::string_view{held.payload}.substr(split + 1);
     const auto write = [&](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
         const std::size_t half = misbehave == mischief::stall && offset == 0 ? length / 2 : length;

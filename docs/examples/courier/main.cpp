@@ -98,15 +98,15 @@ std::uint64_t count_quarantined(const leasehold::lease_queue& queue) {
 /// Prints the table, and says whether every line has exactly one effect and the quantities are equal.
 bool print_outcome(const std::vector<order_line>& lines, const std::string& effects_path, const tally& reported,
                    std::uint64_t quarantined, double seconds) {
-    const auto effects = ledger{effects_path}.effects();
+    const auto effects = effects_in(effects_path);
     std::size_t delivered = 0;
     std::int64_t quantity_in = 0;
     std::int64_t quantity_in_effect = 0;
     for (const order_line& line : lines) {
         quantity_in += line.quantity;
         if (const auto found = effects.find(line.key); found != effects.end()) {
-            ++delivered;
-            quantity_in_effect += found->second;
+            delivered += found->second.times == 1 ? 1U : 0U;
+            quantity_in_effect += found->second.quantity;
         }
     }
     const auto show = [](const char* what, const auto& value) {

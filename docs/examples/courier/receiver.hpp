@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,6 +13,8 @@
 #include <httplib.h>
 
 #include <SQLiteCpp/SQLiteCpp.h>
+
+#include <leasehold/receiver_ledger.hpp>
 
 #include "orders.hpp"
 
@@ -24,55 +25,47 @@ namespace courier {
 /// The receiver serves so many at once.
 inline constexpr std::size_t most_couriers = 64;
 
-/// What a delivery came to: the first of its kind, the same once more, or something else under a known ID.
-enum class receipt_answer { applied, duplicate, conflict };
+/// What the receiver is for: quantities in effect, in a table of its own beside the ledger's, in the same file.
+inline SQLite::Database effects_file(const std::string& path) {
+    SQLite::Database file{path, SQLite::OPEN_READWRITE, 5000};
+    file.exec(
+        "CREATE TABLE IF NOT EXISTS effect "
+        "(business_id TEXT NOT NULL, quantity INTEGER NOT NULL, content BLOB NOT NULL) STRICT");
+    return file;
+}
 
-class ledger {
-public:
-    explicit ledger(const std::string& path) : database_{path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE} {
-        database_.setBusyTimeout(5000);
-        database_.exec(
-            "CREATE TABLE IF NOT EXISTS effect "
-            "(business_id TEXT PRIMARY KEY, quantity INTEGER NOT NULL, content BLOB NOT NULL) STRICT");
-    }
+inline void add_effect(SQLite::Database& file, const std::string& id, std::int64_t quantity,
+                       const std::string& content) {
+    SQLite::Statement insert{file, "INSERT INTO effect VALUES (?, ?, ?)"};
+    insert.bind(1, id);
+    insert.bind(2, quantity);
+    insert.bind(3, content.data(), static_cast<int>(content.size()));
+    insert.exec();
+}
 
-    receipt_answer record(const std::string& business_id, std::int64_t quantity, const std::string& content) {
-        const std::lock_guard lock{mutex_};
-        SQLite::Transaction transaction{database_, SQLite::TransactionBehavior::IMMEDIATE};
-        SQLite::Statement insert{database_, "INSERT INTO effect VALUES (?, ?, ?) ON CONFLICT DO NOTHING"};
-        insert.bind(1, business_id);
-        insert.bind(2, quantity);
-        insert.bind(3, content.data(), static_cast<int>(content.size()));
-        if (insert.exec() == 1) {
-            transaction.commit();
-            return receipt_answer::applied;
-        }
-        SQLite::Statement known{database_, "SELECT quantity = ? AND content = ? FROM effect WHERE business_id = ?"};
-        known.bind(1, quantity);
-        known.bind(2, content.data(), static_cast<int>(content.size()));
-        known.bind(3, business_id);
-        known.executeStep();
-        return known.getColumn(0).getInt() != 0 ? receipt_answer::duplicate : receipt_answer::conflict;
-    }
-
-    /// The quantity in effect under each business ID.
-    std::map<std::string, std::int64_t> effects() {
-        std::map<std::string, std::int64_t> all;
-        SQLite::Statement query{database_, "SELECT business_id, quantity FROM effect"};
-        while (query.executeStep()) {
-            all.emplace(query.getColumn(0).getString(), query.getColumn(1).getInt64());
-        }
-        return all;
-    }
-
-private:
-    std::mutex mutex_{};
-    SQLite::Database database_;
+/// How often, and in what quantity, something is in effect under an ID.
+struct effect {
+    int times = 0;
+    std::int64_t quantity = 0;
 };
 
-/// Serves `POST /deliveries?id=…&quantity=…` on loopback until standard input ends. Writes its port to standard output.
+inline std::map<std::string, effect> effects_in(const std::string& path) {
+    std::map<std::string, effect> all;
+    SQLite::Database file = effects_file(path);
+    SQLite::Statement query{file, "SELECT business_id, quantity FROM effect"};
+    while (query.executeStep()) {
+        effect& found = all[query.getColumn(0).getString()];
+        ++found.times;
+        found.quantity += query.getColumn(1).getInt64();
+    }
+    return all;
+}
+
+/// Serves `POST /deliveries?id=…&quantity=…&round=…` on loopback until standard input ends. Writes its port to standard
+/// output.
 inline int run_receiver(const std::string& path) {
-    ledger effects{path};
+    leasehold::receiver_ledger ledger{path};
+    effects_file(path);
     httplib::Server server;
     server.set_tcp_nodelay(true);
     // A courier keeps its connection, and one that is stopped keeps it half-way through a request: a thread for each.
@@ -86,11 +79,12 @@ inline int run_receiver(const std::string& path) {
             response.set_content("id or quantity is missing", "text/plain");
             return;
         }
-        switch (effects.record(id, *quantity, request.body)) {
-            case receipt_answer::applied: response.status = 201; break;
-            case receipt_answer::duplicate: response.status = 200; break;
-            case receipt_answer::conflict: response.status = 409; break;
-        }
+        // The quantity belongs to the content: the same line with another quantity is another delivery.
+        const auto done = ledger.apply(id, std::to_string(*quantity) + '\n' + request.body,
+                                       leasehold::marker::from_text(request.get_param_value("round")),
+                                       [&](SQLite::Database& file) { add_effect(file, id, *quantity, request.body); });
+        response.status = done.what == leasehold::delivery::applied ? 201 : done ? 200 : 409;
+        response.set_content(std::string{to_text(done.what)}, "text/plain");
     });
     const int port = server.bind_to_any_port("127.0.0.1");
     if (port < 0) {
