@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -22,6 +25,7 @@
 #include <leasehold/session.hpp>
 #include <leasehold/settlement.hpp>
 #include <leasehold/store.hpp>
+#include <leasehold/waiter.hpp>
 
 namespace leasehold {
 
@@ -117,6 +121,33 @@ public:
         detail::check_name("queue", queue);
         detail::check_limit(limit);
         return take(owner, lease_for, std::span{&queue, 1}, limit);
+    }
+
+    /// Waits until there is a job in one of the queues (earlier named ones first; none named: `default`) and takes it.
+    /// Nothing: the stop was asked for, or `terms.wait` is over, which runs on the clock's pace. Wakes for a commit by
+    /// any thread or process, and at the instant at which a delay or a lease ends.
+    std::optional<lease> wait_claim(const std::stop_token& stop, const claim_terms& terms) {
+        detail::check_terms(terms);
+        detail::check_length("wait", terms.wait);
+        std::vector<std::string_view> queues(terms.queues.begin(), terms.queues.end());
+        if (queues.empty()) {
+            queues.emplace_back("default");
+        }
+        const detail::waiter waiter{clock_, store_, stop, terms.wait};
+        for (;;) {
+            const std::uint32_t seen = waiter.changes();
+            std::optional<instant> next = next_vesting(queues);
+            if (next && !rules::must_wait(*next, now())) {
+                std::vector<lease> taken = take(terms.owner, terms.lease_for, queues, 1);
+                if (!taken.empty()) {
+                    return first_of(std::move(taken));
+                }
+                next.reset();  // somebody else was faster: look again on the next change
+            }
+            if (!waiter.wait(seen, next)) {
+                return std::nullopt;
+            }
+        }
     }
 
     /// Finishes one job and takes the next in one commit, without waiting. Claims whatever the finish answers. Where
@@ -278,13 +309,12 @@ public:
         return basic_session<transaction>{this, [&] { return store_.adopt(connection, clock_); }, told()};
     }
 
-    /// Tells of what a joined session did, now that it is committed.
+    /// Tells of what a joined session did, now that it is committed, and wakes who waits for a job.
     void publish(std::span<const event> events) const {
-        for (const event& what : events) {
-            if (told()) {
-                options_.on_event(what);
-            }
+        if constexpr (requires { store_.wake(); }) {
+            store_.wake();
         }
+        tell(events);
     }
 
     // ---- Reading: never waits for a writer's lock longer than a commit takes ----------------------------------------
@@ -327,8 +357,26 @@ private:
             transaction.commit();
             return result;
         }();  // the lock is gone from here on
-        publish(events);
+        tell(events);
         return answer;
+    }
+
+    std::optional<instant> next_vesting(std::span<const std::string_view> queues) const {
+        auto reading = view();
+        std::optional<instant> first;
+        for (const std::string_view queue : queues) {
+            const std::optional<instant> next = reading.next_vesting(queue);
+            first = next ? std::min(*next, first.value_or(*next)) : first;
+        }
+        return first;
+    }
+
+    void tell(std::span<const event> events) const {
+        for (const event& what : events) {
+            if (told()) {
+                options_.on_event(what);
+            }
+        }
     }
 
     bool told() const noexcept { return static_cast<bool>(options_.on_event); }
@@ -345,7 +393,7 @@ private:
             : queue_{queue}, events_{events} {}
         publisher(const publisher&) = delete;
         publisher& operator=(const publisher&) = delete;
-        ~publisher() { queue_.publish(events_); }
+        ~publisher() { queue_.tell(events_); }
 
     private:
         const basic_lease_queue& queue_;

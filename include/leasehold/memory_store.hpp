@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -38,6 +39,17 @@ public:
     }
 
     detail::memory::view view() const { return detail::memory::view{*state_}; }
+
+    /// A number that is another after every commit that may have made a job ready.
+    std::uint32_t changes() const {
+        const std::unique_lock lock{state_->mutex};
+        return state_->changes;
+    }
+    /// Waits until the number is another than `seen`, or for `at_most`.
+    void await(std::uint32_t seen, millis at_most) const {
+        std::unique_lock lock{state_->mutex};
+        state_->changed.wait_for(lock, at_most.to_chrono(), [&] { return state_->changes != seen; });
+    }
 
     store_id renew_identity() {
         const std::unique_lock lock{state_->mutex};

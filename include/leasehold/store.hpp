@@ -94,6 +94,7 @@ concept store_view = std::is_nothrow_destructible_v<V> &&
     { view.find(queue, key) } -> std::same_as<std::optional<record>>;
     { view.list(which) } -> std::same_as<page<record>>;
     { view.counts() } -> std::same_as<statistics>;
+    { view.next_vesting(queue) } -> std::same_as<std::optional<instant>>;
 };
 
 /// Keeps rows and gives transactions over them; it has no rule of its own. `attach` makes the store where it is new,
@@ -106,6 +107,13 @@ concept lease_store = std::movable<Store> &&
     { store.begin(clock) } -> store_transaction;
     { shared.view() } -> store_view;
     store.renew_identity();
+};
+
+/// A store that can be waited at; at another one a queue looks again after a while.
+template <class Store>
+concept waitable_store = requires(const Store& store, std::uint32_t seen, millis at_most) {
+    { store.changes() } -> std::same_as<std::uint32_t>;
+    store.await(seen, at_most);
 };
 
 /// Whether the clock's answer holds wherever the store reaches.

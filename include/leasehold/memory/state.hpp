@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -56,6 +57,8 @@ struct state {
     using priorities = std::map<std::int32_t, lanes, std::greater<>>;
 
     std::mutex mutex{};
+    std::condition_variable changed{};
+    std::uint32_t changes = 0;  ///< goes on with every commit that may have made a job ready
     store_id identity = random_store_id();
     std::optional<clock_axis> axis{};
     std::int64_t last_id = 0;

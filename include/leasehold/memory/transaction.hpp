@@ -119,6 +119,7 @@ public:
             lane& to = state_.lane_of(*each.to);
             swap(before, there, to);
             undo_.push_back(std::move(before));
+            made_ready_ = made_ready_ || each.to->state == job_state::ready;
         }
     }
 
@@ -177,6 +178,10 @@ public:
             }
         }
         undo_.clear();
+        if (made_ready_) {
+            ++state_.changes;
+            state_.changed.notify_all();
+        }
     }
 
 private:
@@ -225,6 +230,7 @@ private:
         state_.keys.merge(key_node);
         state_.jobs.merge(job_node);
         state_.last_id = id.value;
+        made_ready_ = true;
         undo_.push_back({.id = id, .made = true});
         return {id, intake::accepted, made.columns.state};
     }
@@ -286,6 +292,7 @@ private:
     std::unique_lock<std::mutex> lock_;
     single_reading reading_;
     std::vector<undo> undo_{};
+    bool made_ready_ = false;
 };
 
 }  // namespace leasehold::detail::memory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -61,6 +62,25 @@ public:
             answer.queues.push_back(std::move(counted));
         }
         return answer;
+    }
+
+    /// From when on a job of the queue may be taken: the earliest instant there is, where one need not wait at all.
+    std::optional<instant> next_vesting(std::string_view queue) const {
+        std::optional<instant> first;
+        const auto found = state_.open.find(queue);
+        if (found == state_.open.end()) {
+            return first;
+        }
+        for (const auto& [priority, both] : found->second) {
+            if (!both.free.empty()) {
+                return instant::min();
+            }
+            if (!both.waiting.empty()) {
+                const instant at = both.waiting.begin()->first;
+                first = std::min(at, first.value_or(at));
+            }
+        }
+        return first;
     }
 
 private:

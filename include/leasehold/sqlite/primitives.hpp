@@ -105,6 +105,7 @@ public:
     void write(std::span<const change> changes) {
         for (const change& each : changes) {
             write_row(on_, *each.to);
+            made_ready_ = made_ready_ || each.to->state == job_state::ready;
             if (each.result) {
                 set_bytes(on_, set_result, delete_result, each.to->id, *each.result);
             }
@@ -157,6 +158,7 @@ protected:
     connection& on_;  // NOLINT(*-non-private-*): what the two kinds of transaction are made of
     store_id identity_;
     single_reading clock_;
+    bool made_ready_ = false;  ///< whether who waits for a job should look
 
 private:
     std::optional<std::int64_t> first_priority_below(const std::string& queue, std::int64_t above) {
@@ -203,6 +205,7 @@ private:
         if (!work.payload.empty()) {
             on_.prepared(insert_payload).bind(id.value, blob{work.payload}).run();
         }
+        made_ready_ = true;
         return {id, intake::accepted, made.columns.state};
     }
 };

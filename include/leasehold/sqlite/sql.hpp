@@ -149,6 +149,11 @@ inline constexpr sql tail =
     "SELECT max(vests_at) FROM leasehold_job INDEXED BY leasehold_open "
     "WHERE state <= 1 AND queue = ?1 AND priority = ?2 AND waits = 0";
 
+/// The first instant at which a row that waits may be taken.
+inline constexpr sql first_waiting =
+    "SELECT min(vests_at) FROM leasehold_job INDEXED BY leasehold_open "
+    "WHERE state <= 1 AND queue = ?1 AND priority = ?2 AND waits = 1";
+
 // ---- Rows by id, by key, by end ------------------------------------------------------------------------------------
 
 inline constexpr sql select_row = sql{"SELECT "} + row_columns + sql{" FROM leasehold_job WHERE id = ?1"};

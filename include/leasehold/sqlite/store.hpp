@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/sqlite/file_connection.hpp>
+#include <leasehold/sqlite/gate.hpp>
 #include <leasehold/sqlite/line.hpp>
 #include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/private_file.hpp>
@@ -50,7 +52,7 @@ public:
     template <local_clock Clock>
     detail::sqlite::transaction begin(const Clock& clock) {
         auto [turn, on] = shared_->writing.take(shared_->path, shared_->options);
-        return detail::sqlite::transaction{std::move(turn), on, single_reading::of(clock)};
+        return detail::sqlite::transaction{std::move(turn), on, single_reading::of(clock), shared_->waiters};
     }
 
     /// The caller's own open transaction on the same file, for the verbs to run in. Throws `std::logic_error` where it
@@ -64,6 +66,13 @@ public:
         auto [turn, on] = shared_->reading.take(shared_->path, shared_->options);
         return detail::sqlite::view{std::move(turn), on};
     }
+
+    /// A word that is another after every commit, by any process, that may have made a job ready.
+    std::uint32_t changes() const { return shared_->waiters.read(); }
+    /// Waits until the word is another than `seen`, or for `at_most`; may come back sooner.
+    void await(std::uint32_t seen, millis at_most) const { shared_->waiters.wait(seen, at_most.to_chrono()); }
+    /// For commits that are not the store's own: changes the word.
+    void wake() const noexcept { shared_->waiters.bump(); }
 
     store_id renew_identity() {
         const store_id fresh = detail::random_store_id();
@@ -103,12 +112,13 @@ private:
     }
 
     struct shared {
-        shared(std::string where, const sqlite_options& how) : path{std::move(where)}, options{how} {}
+        shared(std::string where, const sqlite_options& how) : path{std::move(where)}, options{how}, waiters{path} {}
 
         std::string path;
         sqlite_options options;
         detail::sqlite::line writing{};
         detail::sqlite::line reading{};
+        detail::sqlite::gate waiters;
     };
 
     std::unique_ptr<shared> shared_;

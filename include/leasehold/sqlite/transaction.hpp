@@ -9,6 +9,7 @@
 
 #include <leasehold/clock.hpp>
 #include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/gate.hpp>
 #include <leasehold/sqlite/open_transaction.hpp>
 #include <leasehold/sqlite/primitives.hpp>
 #include <leasehold/sqlite/schema.hpp>
@@ -31,11 +32,19 @@ private:
 /// A write transaction: has the file's write lock from its construction on, and reads the clock after that.
 class transaction : write_lock, public primitives {
 public:
-    transaction(turn_taken turn, connection& on, single_reading clock)
-        : write_lock{std::move(turn), on}, primitives{on, read_meta(on).identity, clock} {}
+    transaction(turn_taken turn, connection& on, single_reading clock, gate& waiters)
+        : write_lock{std::move(turn), on}, primitives{on, read_meta(on).identity, clock}, waiters_{waiters} {}
 
     sqlite::savepoint savepoint() { return sqlite::savepoint{on_}; }
-    void commit() { on_.commit(); }
+    void commit() {
+        on_.commit();
+        if (made_ready_) {
+            waiters_.bump();  // after the commit: who wakes, sees it
+        }
+    }
+
+private:
+    gate& waiters_;
 };
 
 /// A caller's connection, borrowed: a base, so that it is there before the primitives that use it.

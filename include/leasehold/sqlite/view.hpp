@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,7 +78,33 @@ public:
         return answer;
     }
 
+    /// From when on a job of the queue may be taken: the earliest instant there is, where one need not wait at all.
+    std::optional<instant> next_vesting(std::string_view queue) {
+        const std::string name{queue};
+        std::optional<instant> first;
+        std::int64_t above = std::numeric_limits<std::int64_t>::max();
+        while (const std::optional<std::int64_t> priority = asked(next_priority, name, above)) {
+            if (asked(tail, name, *priority)) {
+                return instant::min();
+            }
+            if (const auto waiting = asked(first_waiting, name, *priority)) {
+                const instant at{std::chrono::milliseconds{*waiting}};
+                first = std::min(at, first.value_or(at));
+            }
+            above = *priority;
+        }
+        return first;
+    }
+
 private:
+    /// The one integer that a query gives, or none.
+    template <std::size_t Size>
+    std::optional<std::int64_t> asked(const sql<Size>& question, const std::string& queue, std::int64_t priority) {
+        running query = on_.prepared(question);
+        query.bind(queue, priority).step();
+        return query.optional_integer(0);
+    }
+
     std::optional<record> without_bytes(job_id id) {
         running query = on_.prepared(select_row);
         return query.bind(id.value).step() ? std::optional{with_sizes(read_row(query))} : std::nullopt;

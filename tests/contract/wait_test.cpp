@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+/// Waiting for a job: what wakes, and what ends it.
+#include <algorithm>
+#include <future>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/places.hpp"
+
+namespace {
+
+using namespace places;
+
+/// A claim that waits on a thread of its own.
+template <class Queue>
+struct waiting {
+    waiting(Queue& queue, claim_terms terms)
+        : got{std::async(std::launch::async,
+                         [&queue, terms, token = stop.get_token()] { return queue.wait_claim(token, terms); })} {}
+
+    bool is_waiting() { return got.wait_for(60ms) == std::future_status::timeout; }
+
+    std::stop_source stop{};
+    std::future<std::optional<lease>> got;
+};
+
+TEMPLATE_TEST_CASE("a job that is there is taken without a wait, from the earlier named queue first", "[wait]",
+                   EVERY_STORE) {
+    queue_in<TestType> q;
+    q.queue.enqueue({.queue = "b", .payload = "b"});
+    q.queue.enqueue({.queue = "a", .payload = "a"});
+    q.queue.enqueue({.payload = "default"});
+    const auto taken = [&](std::vector<std::string> queues) {
+        const auto held = q.queue.wait_claim({}, {.owner = "A", .lease_for = 1h, .queues = queues, .wait = 0ms});
+        return held ? held->payload : "nothing";
+    };
+    CHECK(taken({"none", "a", "b"}) == "a");
+    CHECK(taken({"a", "b"}) == "b");
+    CHECK(taken({"a", "b"}) == "nothing");
+    CHECK(taken({}) == "default");
+    CHECK(taken({}) == "nothing");
+}
+
+TEMPLATE_TEST_CASE("a wait wakes for an enqueue and a release by another thread", "[wait]", EVERY_STORE) {
+    queue_in<TestType> q;
+    waiting first{q.queue, {.owner = "A", .lease_for = 1h}};
+    CHECK(first.is_waiting());
+    q.queue.enqueue({.queue = "other"});
+    CHECK(first.is_waiting());
+    q.queue.enqueue({.payload = "x"});
+    const auto held = first.got.get();
+    REQUIRE(held);
+    CHECK(held->payload == "x");
+
+    waiting second{q.queue, {.owner = "B", .lease_for = 1h}};
+    CHECK(second.is_waiting());
+    CHECK(q.queue.release(*held));
+    CHECK(second.got.get()->token == claim_token{2});
+}
+
+TEMPLATE_TEST_CASE("a wait wakes when a delay or a lease is over by the clock, which a test moves", "[wait]",
+                   EVERY_STORE) {
+    queue_in<TestType> q;
+    q.queue.enqueue({.payload = "x", .delay = 10h});
+    waiting first{q.queue, {.owner = "A", .lease_for = 1h}};
+    CHECK(first.is_waiting());
+    q.clock.set(at(0) + 10h - 1ms);
+    CHECK(first.is_waiting());
+    q.clock.advance(1ms);
+    const auto held = first.got.get();
+    REQUIRE(held);
+
+    waiting second{q.queue, {.owner = "B", .lease_for = 1h}};
+    CHECK(second.is_waiting());
+    q.clock.set(held->lease_until);
+    CHECK(second.got.get()->token == claim_token{2});
+}
+
+TEMPLATE_TEST_CASE("a wait ends with the stop, and with its time on the clock's pace", "[wait]", EVERY_STORE) {
+    queue_in<TestType> q;
+    waiting stopped{q.queue, {.owner = "A", .lease_for = 1h, .wait = std::chrono::hours::max()}};
+    CHECK(stopped.is_waiting());
+    stopped.stop.request_stop();
+    CHECK(stopped.got.wait_for(10s) == std::future_status::ready);
+    CHECK_FALSE(stopped.got.get());
+
+    waiting timed{q.queue, {.owner = "A", .lease_for = 1h, .wait = 5h}};
+    CHECK(timed.is_waiting());
+    q.clock.advance(5h - 1ms);
+    CHECK(timed.is_waiting());
+    q.clock.advance(1ms);
+    CHECK_FALSE(timed.got.get());
+    CHECK_THROWS_WITH(q.queue.wait_claim({}, {.owner = "A", .lease_for = 1h, .wait = -1ms}), contains("wait"));
+}
+
+TEMPLATE_TEST_CASE("dead rows do not keep a wait from the job behind them", "[wait]", EVERY_STORE) {
+    queue_in<TestType> q;
+    q.queue.enqueue({.payload = "dead", .deadline = at(5)});
+    q.queue.enqueue({.payload = "alive", .delay = 10ms});
+    q.clock.set(at(5));
+    waiting claim{q.queue, {.owner = "A", .lease_for = 1h}};
+    CHECK(claim.is_waiting());
+    CHECK(q.queue.find(job_id{1})->state == job_state::quarantined);
+    q.clock.set(at(10));
+    CHECK(claim.got.get()->payload == "alive");
+}
+
+TEMPLATE_TEST_CASE("several who wait get a job each", "[wait]", EVERY_STORE) {
+    queue_in<TestType> q;
+    waiting a{q.queue, {.owner = "A", .lease_for = 1h}};
+    waiting b{q.queue, {.owner = "B", .lease_for = 1h}};
+    waiting c{q.queue, {.owner = "C", .lease_for = 1h}};
+    for (const char* payload : {"1", "2", "3"}) {
+        q.queue.enqueue({.payload = payload});
+    }
+    std::string all;
+    for (auto* each : {&a, &b, &c}) {
+        all += each->got.get()->payload;
+    }
+    std::sort(all.begin(), all.end());
+    CHECK(all == "123");
+}
+
+}  // namespace
