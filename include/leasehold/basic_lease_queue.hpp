@@ -22,46 +22,13 @@
 #include <leasehold/event.hpp>
 #include <leasehold/job.hpp>
 #include <leasehold/lease.hpp>
+#include <leasehold/rounds.hpp>
 #include <leasehold/session.hpp>
 #include <leasehold/settlement.hpp>
 #include <leasehold/store.hpp>
 #include <leasehold/waiter.hpp>
 
 namespace leasehold {
-
-namespace detail {
-
-/// A range whose elements stay where they are while it is walked, and can be seen as a T.
-template <class Range, class T>
-concept range_of = std::is_lvalue_reference_v<decltype(*std::begin(std::declval<Range&>()))> && requires(Range& range) {
-    { *std::begin(range) } -> std::convertible_to<const T&>;
-    std::end(range);
-};
-
-template <class Range>
-concept range_of_markers = range_of<Range, marker>;
-
-template <class Range>
-concept range_of_completions = range_of<Range, completion>;
-
-/// A connection whose open transaction the store can adopt.
-template <class Connection, class Store, class Clock>
-concept joinable = requires(const Store& store, Connection& connection, const Clock& clock) {
-    store.adopt(connection, clock);
-};
-
-/// A range of pointers to markers or leases, to be changed through.
-template <class Range>
-concept range_of_pointers = requires(Range& range) {
-    { *std::begin(range) } -> std::convertible_to<marker*>;
-    std::end(range);
-};
-
-}  // namespace detail
-
-struct queue_options {
-    event_sink on_event{};  ///< told of what has been committed
-};
 
 /// A durable queue in which a claim is a lease. Usable from several threads at once; neither copyable nor movable.
 ///
@@ -154,19 +121,7 @@ public:
     /// `next` names no queue: from the finished job's own; from none where there is no such job.
     finished_and_claimed finish_and_claim(const marker& round, std::string_view result, const claim_terms& next) {
         detail::check_terms(next);
-        return in_transaction([&](auto& session) {
-            finished_and_claimed answer{only(session.finish(pointer_to(round), std::span{&result, 1}))};
-            std::vector<std::string_view> queues(next.queues.begin(), next.queues.end());
-            std::string own_queue;
-            if (queues.empty() && answer.finished.current) {
-                own_queue = session.queue_of(round.id);
-                queues.emplace_back(own_queue);
-            }
-            detail::claimed taken = session.claim(next.owner, next.lease_for, queues, 1);
-            answer.more = taken.cut_short && taken.leases.empty();
-            answer.next = first_of(std::move(taken.leases));
-            return answer;
-        });
+        return in_transaction([&](auto& session) { return session.finish_and_claim(round, result, next); });
     }
 
     // ---- What a holder says: counts only while the whole marker equals the row and the lease is live ----------------
@@ -181,7 +136,7 @@ public:
     /// Finishes each of a range of markers or leases, in one transaction; answers in the same order.
     template <detail::range_of_markers Range>
     std::vector<settlement> finish_many(Range&& rounds) {
-        return in_transaction([&](auto& session) { return session.finish(pointers_to(rounds), {}); });
+        return in_transaction([&](auto& session) { return session.finish(detail::pointers_to(rounds), {}); });
     }
 
     /// The same with a result for each.
@@ -229,7 +184,7 @@ public:
     template <detail::range_of_markers Range>
     std::vector<settlement> release_many(Range&& rounds, millis after = {}) {
         detail::check_length("after", after);
-        return in_transaction([&](auto& session) { return session.release(pointers_to(rounds), after); });
+        return in_transaction([&](auto& session) { return session.release(detail::pointers_to(rounds), after); });
     }
 
     /// Sets the job aside for a person, who reads `why` (any bytes, kept as text of at most 4 KiB).
@@ -303,7 +258,7 @@ public:
     /// The verbs inside the caller's own open transaction, which must hold the write lock (`BEGIN IMMEDIATE`); else a
     /// `std::logic_error`. They stand when the caller commits, as durably as the caller's connection commits. Give
     /// `events()` to `publish` after that.
-    template <detail::joinable<Store, Clock> Connection>
+    template <adoptable_by<Store, Clock> Connection>
     auto join(Connection& connection) {
         using transaction = decltype(store_.adopt(connection, clock_));
         return basic_session<transaction>{this, [&] { return store_.adopt(connection, clock_); }, told()};
@@ -448,15 +403,6 @@ private:
     }
 
     static settlement only(std::vector<settlement> answers) { return std::move(answers.front()); }
-
-    template <class Range>
-    static std::vector<const marker*> pointers_to(const Range& rounds) {
-        std::vector<const marker*> pointers;
-        for (const marker& each : rounds) {
-            pointers.push_back(&each);
-        }
-        return pointers;
-    }
 
     static std::array<const marker*, 1> pointer_to(const marker& round) { return {&round}; }
 

@@ -84,4 +84,8 @@ private:
     void (*call_)(const void*, const event&) = nullptr;
 };
 
+struct queue_options {
+    event_sink on_event{};  ///< told of what has been committed
+};
+
 }  // namespace leasehold

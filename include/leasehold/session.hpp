@@ -91,6 +91,24 @@ public:
                       });
     }
 
+    /// Both in one: claims whatever the finish answers; from the finished job's own queue where none is named.
+    finished_and_claimed finish_and_claim(const marker& round, std::string_view result, const claim_terms& next) {
+        const marker* const only = &round;
+        finished_and_claimed answer{std::move(finish(std::span{&only, 1}, std::span{&result, 1}).front())};
+        std::vector<std::string_view> queues(next.queues.begin(), next.queues.end());
+        std::string own_queue;
+        if (queues.empty() && answer.finished.current) {
+            own_queue = std::move(hold_one(round.id).front().queue);
+            queues.emplace_back(own_queue);
+        }
+        claimed taken = claim(next.owner, next.lease_for, queues, 1);
+        answer.more = taken.cut_short && taken.leases.empty();
+        if (!taken.leases.empty()) {
+            answer.next = std::move(taken.leases.front());
+        }
+        return answer;
+    }
+
     /// On success the marker holds the new lease end; the caller passes it on after the commit.
     std::vector<settlement> renew(std::span<const marker* const> rounds, millis lease_for) {
         return settle(event_kind::renewed, rounds, [&](std::size_t, const row& held, const reading& now, change&) {
@@ -192,9 +210,6 @@ public:
     }
 
     reading now() { return transaction_.now(); }
-
-    /// The queue of a job that is there.
-    std::string queue_of(job_id id) { return hold_one(id).front().queue; }
 
 private:
     static span_of_work resolve_in_batch(std::span<const job> jobs, const job& work, instant now) {

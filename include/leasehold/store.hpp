@@ -130,4 +130,10 @@ concept readable_in = requires(Store& store, const Clock& clock) {
 template <class Clock, class Store>
 concept clock_for = clock_policy<Clock> && holds_for<Clock, Store> && readable_in<Clock, Store>;
 
+/// A connection whose open transaction the store can adopt, so that verbs may join it.
+template <class Connection, class Store, class Clock>
+concept adoptable_by = requires(const Store& store, Connection& connection, const Clock& clock) {
+    { store.adopt(connection, clock) } -> row_transaction;
+};
+
 }  // namespace leasehold
