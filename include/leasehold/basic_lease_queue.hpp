@@ -128,9 +128,7 @@ public:
 
     /// The job is done, for good. `result` is any bytes; empty: none.
     settlement finish(const marker& round, std::string_view result = {}) {
-        return only(in_transaction([&](auto& session) {
-            return session.finish(pointer_to(round), std::span{&result, 1});
-        }));
+        return in_transaction([&](auto& session) { return session.finish(round, result); });
     }
 
     /// Finishes each of a range of markers or leases, in one transaction; answers in the same order.
@@ -177,7 +175,7 @@ public:
     /// Gives the job back with its attempt unspent: ready again after `after`.
     settlement release(const marker& round, millis after = {}) {
         detail::check_length("after", after);
-        return only(in_transaction([&](auto& session) { return session.release(pointer_to(round), after); }));
+        return in_transaction([&](auto& session) { return session.release(round, after); });
     }
 
     /// Releases each of a range of markers or leases, in one transaction.
@@ -403,8 +401,6 @@ private:
     }
 
     static settlement only(std::vector<settlement> answers) { return std::move(answers.front()); }
-
-    static std::array<const marker*, 1> pointer_to(const marker& round) { return {&round}; }
 
     Store store_;
     Clock clock_;

@@ -83,10 +83,7 @@ public:
         });
     }
     settlement finish(const marker& round, std::string_view result = {}) {
-        return verb([&](auto& session) {
-            const marker* const only = &round;
-            return std::move(session.finish(std::span{&only, 1}, std::span{&result, 1}).front());
-        });
+        return verb([&](auto& session) { return session.finish(round, result); });
     }
     settlement fail(const marker& round, std::string_view error, millis retry_after = {}) {
         detail::check_length("retry_after", retry_after);
@@ -94,10 +91,7 @@ public:
     }
     settlement release(const marker& round, millis after = {}) {
         detail::check_length("after", after);
-        return verb([&](auto& session) {
-            const marker* const only = &round;
-            return std::move(session.release(std::span{&only, 1}, after).front());
-        });
+        return verb([&](auto& session) { return session.release(round, after); });
     }
     settlement quarantine(const marker& round, std::string_view why) {
         return verb([&](auto& session) { return session.quarantine(round, why); });

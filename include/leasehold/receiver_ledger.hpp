@@ -107,11 +107,7 @@ private:
     void attach() {
         namespace s = detail::sqlite;
         const auto [turn, on] = line_.take(path_, options_.file);
-        if (options_.file.journal == journal_mode::wal && on.ask("PRAGMA page_count") == "0") {
-            on.change_to_wal();
-        }
-        s::check_journal(on, options_.file.journal);
-        s::check_encoding(on);
+        s::settle_file(on, options_.file.journal);
         const s::open_transaction writing{on, s::begin_write};
         if (!on.prepared(s::select_ledger).step()) {
             on.execute(s::create_ledger.c_str());

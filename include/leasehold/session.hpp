@@ -91,10 +91,14 @@ public:
                       });
     }
 
+    settlement finish(const marker& round, std::string_view result) {
+        const marker* const only = &round;
+        return std::move(finish(std::span{&only, 1}, std::span{&result, 1}).front());
+    }
+
     /// Both in one: claims whatever the finish answers; from the finished job's own queue where none is named.
     finished_and_claimed finish_and_claim(const marker& round, std::string_view result, const claim_terms& next) {
-        const marker* const only = &round;
-        finished_and_claimed answer{std::move(finish(std::span{&only, 1}, std::span{&result, 1}).front())};
+        finished_and_claimed answer{finish(round, result)};
         std::vector<std::string_view> queues(next.queues.begin(), next.queues.end());
         std::string own_queue;
         if (queues.empty() && answer.finished.current) {
@@ -139,6 +143,11 @@ public:
         });
     }
 
+    settlement release(const marker& round, millis after) {
+        const marker* const only = &round;
+        return std::move(release(std::span{&only, 1}, after).front());
+    }
+
     settlement quarantine(const marker& round, std::string_view why) {
         const std::string text = made_valid(why);
         return settle_one(event_kind::quarantined, round,
@@ -171,16 +180,14 @@ public:
         return amend(
             event_kind::revoked, id,
             [&](const rules::columns* now_there, instant) { return rules::judge_revoke(now_there, seen); },
-            [&](const row& held, instant now, change&) {
-                return rules::revoke(held.columns(), line_at(now).vest(held, {}));
-            });
+            [&](const row& held, instant now) { return rules::revoke(held.columns(), line_at(now).vest(held, {})); });
     }
 
     amendment cancel(job_id id, std::optional<claim_token> seen) {
         return amend(
             event_kind::cancelled, id,
             [&](const rules::columns* now_there, instant) { return rules::judge_cancel(now_there, seen); },
-            [](const row& held, instant now, change&) { return rules::cancel(held.columns(), now); });
+            [](const row& held, instant now) { return rules::cancel(held.columns(), now); });
     }
 
     amendment requeue(job_id id, claim_token seen, const requeue_options& how) {
@@ -190,7 +197,7 @@ public:
             [&](const rules::columns* now_there, instant now) {
                 return rules::judge_requeue(now_there, seen, new_deadline, now);
             },
-            [&](const row& held, instant now, change&) {
+            [&](const row& held, instant now) {
                 const span_of_work span = resolve(how, now, held.deadline);
                 return rules::requeue(held.columns(), span.deadline,
                                       line_at(now).vest(held.queue, held.priority, span.due));
@@ -352,9 +359,9 @@ private:
         const std::optional<rules::columns> seen = seen_of(rows);
         const verdict why = judge(seen ? &*seen : nullptr, now);
         if (why == verdict::applied) {
-            change to{&rows.front()};
             notes_.changed(what, rows.front(), now);
-            rows.front().assign(effect(rows.front(), now, to));
+            rows.front().assign(effect(rows.front(), now));
+            const change to{&rows.front()};
             transaction_.write(std::span{&to, 1});
         }
         return {why, now, id, standing_of(rows)};

@@ -120,13 +120,18 @@ inline void check_encoding(connection& on) {
     }
 }
 
-/// Makes the schema where the file has none. Any number of processes may try at once: one of them does it.
-inline void attach(file_connection& on, clock_axis axis, std::optional<journal_mode> wanted) {
+/// Gives a file that is new the journal asked for, and refuses one that cannot be worked on.
+inline void settle_file(file_connection& on, std::optional<journal_mode> wanted) {
     if (wanted == journal_mode::wal && on.ask("PRAGMA page_count") == "0") {
         on.change_to_wal();
     }
     check_journal(on, wanted);
     check_encoding(on);
+}
+
+/// Makes the schema where the file has none. Any number of processes may try at once: one of them does it.
+inline void attach(file_connection& on, clock_axis axis, std::optional<journal_mode> wanted) {
+    settle_file(on, wanted);
     std::optional<meta> known;
     {
         const open_transaction reading{on, begin_read};
