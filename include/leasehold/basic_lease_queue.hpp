@@ -235,22 +235,15 @@ public:
     /// all of it back. The session's `native()` is the engine's connection, for the caller's own SQL.
     template <class Work>
     decltype(auto) transact(Work&& work) {
-        detail::session_mark::refuse_plain_verb(this);
-        std::vector<event> events;
-        // Told of after the session is gone, and with it the lock.
-        const publisher publishing{*this, events};
-        using transaction = decltype(store_.begin(clock_));
-        basic_session<transaction> session{this, [this] { return store_.begin(clock_); }, told()};
-        if constexpr (std::is_void_v<std::invoke_result_t<Work, decltype(session)&>>) {
-            work(session);
-            session.commit();
-            events = session.events();
-        } else {
-            decltype(auto) answer = work(session);
-            session.commit();
-            events = session.events();
-            return static_cast<decltype(answer)>(answer);
-        }
+        return transact_in([this] { return store_.begin(clock_); }, work);
+    }
+
+    /// The same on a connection of the caller's to the same file: `BEGIN IMMEDIATE`, waited for as the queue's options
+    /// say, the work, `COMMIT`. Throws `std::logic_error` where it has a transaction open already.
+    template <class Connection, class Work>
+        requires adoptable_by<Connection, Store, Clock>
+    decltype(auto) transact(Connection& connection, Work&& work) {
+        return transact_in([&] { return store_.begin_on(connection, clock_); }, work);
     }
 
     /// The verbs inside the caller's own open transaction, which must hold the write lock (`BEGIN IMMEDIATE`); else a
@@ -292,6 +285,8 @@ public:
 
     instant now() const { return take_reading(clock_).at; }
 
+    const Clock& clock() const noexcept { return clock_; }
+
     /// What is left of a lease by its holder's own reckoning, on the clock's pace; zero once it is over.
     millis time_left(const lease& held) const {
         return rules::time_left(held.local_until, std::chrono::ceil<std::chrono::milliseconds>(clock_.pace()));
@@ -312,6 +307,25 @@ private:
         }();  // the lock is gone from here on
         tell(events);
         return answer;
+    }
+
+    template <class Open, class Work>
+    decltype(auto) transact_in(const Open& open, Work&& work) {
+        detail::session_mark::refuse_plain_verb(this);
+        std::vector<event> events;
+        // Told of after the session is gone, and with it the lock.
+        const publisher publishing{*this, events};
+        basic_session<std::invoke_result_t<const Open&>> session{this, open, told()};
+        if constexpr (std::is_void_v<std::invoke_result_t<Work, decltype(session)&>>) {
+            work(session);
+            session.commit();
+            events = session.events();
+        } else {
+            decltype(auto) answer = work(session);
+            session.commit();
+            events = session.events();
+            return static_cast<decltype(answer)>(answer);
+        }
     }
 
     std::optional<instant> next_vesting(std::span<const std::string_view> queues) const {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <concepts>
 #include <ctime>
-#include <memory>
 #include <optional>
 
 #include <leasehold/errors.hpp>
@@ -121,32 +119,6 @@ struct process_clock {
     auto pace() const noexcept { return detail::machine_pace(); }
 };
 
-/// A clock for tests: stands still until it is set, and may step back. A handle: copies share one time, which starts
-/// at 0. Usable from several threads.
-class manual_clock {
-public:
-    static constexpr clock_axis axis = clock_axis::manual;
-    static constexpr reach holds = reach::network;
-
-    manual_clock() : manual_clock{instant{}} {}
-    explicit manual_clock(instant start) : now_{std::make_shared<std::atomic<instant>>(start)} {}
-
-    instant now() const noexcept { return now_->load(); }
-    /// Its own time: a test that advances the clock lets that much time pass.
-    pace_point pace() const noexcept { return pace_point{now().time_since_epoch()}; }
-
-    void set(instant to) noexcept { now_->store(to); }
-    /// Held at the ends of the range; a negative length steps back.
-    void advance(millis by) noexcept {
-        instant seen = now();
-        while (!now_->compare_exchange_weak(seen, saturating_add(seen, by))) {
-        }
-    }
-
-private:
-    std::shared_ptr<std::atomic<instant>> now_;
-};
-
-static_assert(local_clock<wall_clock> && local_clock<process_clock> && local_clock<manual_clock>);
+static_assert(local_clock<wall_clock> && local_clock<process_clock>);
 
 }  // namespace leasehold

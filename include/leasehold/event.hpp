@@ -2,15 +2,11 @@
 #pragma once
 
 #include <array>
-#include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 
+#include <leasehold/sink.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
@@ -52,37 +48,8 @@ struct event {
     verdict why = verdict::applied;  ///< of `rejected`
 };
 
-class event_sink;
-
-template <class T>
-concept listener = std::invocable<const T&, const event&> && !std::same_as<T, event_sink>;
-
-/// Whoever is told of events: anything that can be called with `const event&`. Called after the commit, outside every
-/// lock, on the thread that made the call; several threads may call at once. What it throws is dropped, since the
-/// event stands whatever becomes of the telling.
-class event_sink {
-public:
-    event_sink() noexcept = default;
-
-    template <listener Target>
-    event_sink(Target target)  // NOLINT(google-explicit-constructor): what can be called is a sink
-        : target_{std::make_shared<const Target>(std::move(target))}, call_{[](const void* to, const event& what) {
-              (*static_cast<const Target*>(to))(what);
-          }} {}
-
-    explicit operator bool() const noexcept { return target_ != nullptr; }
-
-    void operator()(const event& what) const noexcept {
-        try {
-            call_(target_.get(), what);
-        } catch (...) {  // NOLINT(bugprone-empty-catch): see above
-        }
-    }
-
-private:
-    std::shared_ptr<const void> target_{};
-    void (*call_)(const void*, const event&) = nullptr;
-};
+/// Whoever is told of events: after the commit, outside every lock, on the thread that made the call.
+using event_sink = sink<event>;
 
 struct queue_options {
     event_sink on_event{};  ///< told of what has been committed

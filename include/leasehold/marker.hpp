@@ -15,6 +15,19 @@
 
 namespace leasehold {
 
+/// Which round of which job: what a receiver needs to tell a newer round's word from an older one's. It settles
+/// nothing.
+struct claim_round {
+    store_id store{};
+    job_id id{};
+    claim_token token{};
+
+    friend bool operator==(const claim_round&, const claim_round&) noexcept = default;
+
+    /// The round that `text`, made by `to_text`, stands for; nothing for any other text.
+    static std::optional<claim_round> from_text(std::string_view text);
+};
+
 /// What must equal the row for a holder's call to count. A small value: copy it, send it, keep it; it proves which
 /// round was held, not who presents it.
 struct marker {
@@ -26,6 +39,9 @@ struct marker {
     instant lease_until{};     ///< the lease covers [granted, lease_until)
 
     friend bool operator==(const marker&, const marker&) noexcept = default;
+
+    /// A marker says, among other things, which round it is of.
+    operator claim_round() const noexcept { return {store, id, token}; }  // NOLINT(google-explicit-constructor)
 
     marker_view view() const noexcept { return {store, id, owner, token, attempt, lease_until}; }
 
@@ -90,6 +106,21 @@ inline bool parse(std::optional<std::string_view> field, store_id& id) noexcept 
 }
 
 }  // namespace detail
+
+/// `store/id/token`: 32 hexadecimal digits and two decimal numbers.
+inline std::string to_text(const claim_round& round) {
+    return to_text(round.store) + '/' + to_text(round.id) + '/' + to_text(round.token);
+}
+
+inline std::optional<claim_round> claim_round::from_text(std::string_view text) {
+    claim_round round;
+    std::string_view rest = text;
+    if (!detail::parse(detail::next_field(rest), round.store) ||
+        !detail::parse(detail::next_field(rest), round.id.value) || !detail::parse(rest, round.token.value)) {
+        return std::nullopt;
+    }
+    return to_text(round) == text ? std::optional{round} : std::nullopt;  // one round, one text
+}
 
 /// `store/id/token/attempt/lease_until/owner`: 32 hexadecimal digits, four decimal numbers, and the name, in which `%`
 /// and what is unprintable stand as `%` and two hexadecimal digits a byte.

@@ -41,15 +41,11 @@ public:
     detail::memory::view view() const { return detail::memory::view{*state_}; }
 
     /// A number that is another after every commit that may have made a job ready.
-    std::uint32_t changes() const {
-        const std::unique_lock lock{state_->mutex};
-        return state_->changes;
-    }
+    std::uint32_t changes() const { return state_->changes.read(); }
     /// Waits until the number is another than `seen`, or for `at_most`.
-    void await(std::uint32_t seen, millis at_most) const {
-        std::unique_lock lock{state_->mutex};
-        state_->changed.wait_for(lock, at_most.to_chrono(), [&] { return state_->changes != seen; });
-    }
+    void await(std::uint32_t seen, millis at_most) const { state_->changes.wait(seen, at_most.to_chrono()); }
+    /// Changes the number, so that who waits looks again.
+    void wake() const noexcept { state_->changes.ring(); }
 
     store_id renew_identity() {
         const std::unique_lock lock{state_->mutex};

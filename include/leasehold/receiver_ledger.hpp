@@ -80,10 +80,10 @@ public:
     ~basic_receiver_ledger() = default;
 
     /// Makes the effect of `content` under `id` (1 to 255 bytes of UTF-8) unless it is there already. `round` is the
-    /// sender's marker, where it has one. `effect(SQLite::Database&)` runs in the ledger's transaction, for writes to
+    /// sender's, where it has one. `effect(SQLite::Database&)` runs in the ledger's transaction, for writes to
     /// the same file, and may return a text to be given again; what it throws takes the record back with it.
     template <class Effect>
-    delivered apply(std::string_view id, std::string_view content, const std::optional<marker>& round,
+    delivered apply(std::string_view id, std::string_view content, const std::optional<claim_round>& round,
                     Effect&& effect) {
         detail::check_name("id", id);
         namespace s = detail::sqlite;
@@ -125,7 +125,7 @@ private:
 
     /// What is known of the ID; nothing where it is unknown.
     std::optional<delivered> judged(connection& on, const std::string& id, std::string_view content,
-                                    const std::optional<marker>& round) {
+                                    const std::optional<claim_round>& round) {
         namespace s = detail::sqlite;
         bool is_newer = false;
         delivered answer;
@@ -164,7 +164,7 @@ private:
     }
 
     static void record(connection& on, const std::string& id, std::string_view content, const std::string& answer,
-                       const std::optional<marker>& round, instant now) {
+                       const std::optional<claim_round>& round, instant now) {
         namespace s = detail::sqlite;
         std::optional<s::blob> store;
         std::optional<std::int64_t> job;

@@ -133,7 +133,7 @@ enum class taking : std::uint8_t { leave, grant, set_aside };
 
 struct decision {
     taking what = taking::leave;
-    set_aside why{};  ///< where it is set aside
+    dead_end why{};  ///< where it is set aside
     friend constexpr bool operator==(decision, decision) noexcept = default;
 };
 
@@ -154,13 +154,13 @@ constexpr decision decide(const columns& row, instant now, instant taking_at) no
         return {taking::leave};
     }
     if (is_past(row.deadline, now)) {
-        return {taking::set_aside, set_aside::deadline_passed};
+        return {taking::set_aside, dead_end::deadline_passed};
     }
     if (attempts_used_up(row)) {
-        return {taking::set_aside, set_aside::attempts_exhausted};
+        return {taking::set_aside, dead_end::attempts_exhausted};
     }
     if (row.token.value == std::numeric_limits<std::int64_t>::max()) {
-        return {taking::set_aside, set_aside::token_exhausted};
+        return {taking::set_aside, dead_end::token_exhausted};
     }
     return {taking::grant};
 }
@@ -195,7 +195,7 @@ constexpr columns grant(columns row, std::string_view owner, millis lease_for, i
     return row;
 }
 
-constexpr columns put_aside(columns row, set_aside why, instant now) noexcept {
+constexpr columns put_aside(columns row, dead_end why, instant now) noexcept {
     if (row.state == job_state::leased) {
         row = lapse(row);
     }
@@ -288,7 +288,7 @@ constexpr columns fail(columns row, std::string_view error, vesting retry, insta
     row.last_error = error;
     if (attempts_used_up(row)) {
         row = end(row, job_state::quarantined, ender::holder, now);
-        row.reason = to_text(set_aside::attempts_exhausted);
+        row.reason = to_text(dead_end::attempts_exhausted);
         return row;
     }
     return make_ready(row, retry);

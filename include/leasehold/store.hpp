@@ -14,6 +14,7 @@
 
 #include <leasehold/clock.hpp>
 #include <leasehold/job.hpp>
+#include <leasehold/manual_clock.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
@@ -114,6 +115,7 @@ template <class Store>
 concept waitable_store = requires(const Store& store, std::uint32_t seen, millis at_most) {
     { store.changes() } -> std::same_as<std::uint32_t>;
     store.await(seen, at_most);
+    store.wake();
 };
 
 /// Whether the clock's answer holds wherever the store reaches.
@@ -130,10 +132,12 @@ concept readable_in = requires(Store& store, const Clock& clock) {
 template <class Clock, class Store>
 concept clock_for = clock_policy<Clock> && holds_for<Clock, Store> && readable_in<Clock, Store>;
 
-/// A connection whose open transaction the store can adopt, so that verbs may join it.
+/// A connection of the caller's whose transaction the verbs may join: one that is open already, or one that is begun
+/// for them.
 template <class Connection, class Store, class Clock>
 concept adoptable_by = requires(const Store& store, Connection& connection, const Clock& clock) {
     { store.adopt(connection, clock) } -> row_transaction;
+    { store.begin_on(connection, clock) } -> store_transaction;
 };
 
 }  // namespace leasehold

@@ -43,7 +43,7 @@ constexpr bool has_ended(job_state state) noexcept { return state != job_state::
 enum class ender : std::uint8_t { holder = 0, claim = 1, operator_ = 2 };
 
 /// Why the queue set a job aside on its own. `to_text` of it is the reason that the row then carries.
-enum class set_aside : std::uint8_t { deadline_passed, attempts_exhausted, token_exhausted };
+enum class dead_end : std::uint8_t { deadline_passed, attempts_exhausted, token_exhausted };
 
 /// What became of a verb that names a job. Everything but `applied` means: no column of any row has changed.
 enum class verdict : std::uint8_t {
@@ -89,8 +89,8 @@ constexpr std::string_view name_of(Enum value, const std::array<std::string_view
 
 inline constexpr std::array<std::string_view, 5> state_names{"ready", "leased", "finished", "quarantined", "cancelled"};
 inline constexpr std::array<std::string_view, 3> ender_names{"holder", "claim", "operator"};
-inline constexpr std::array<std::string_view, 3> set_aside_names{"deadline_passed", "attempts_exhausted",
-                                                                 "token_exhausted"};
+inline constexpr std::array<std::string_view, 3> dead_end_names{"deadline_passed", "attempts_exhausted",
+                                                                "token_exhausted"};
 inline constexpr std::array<std::string_view, 13> verdict_names{
     "applied",    "foreign", "missing",       "finished", "quarantined",      "cancelled", "superseded",
     "not_leased", "altered", "past_deadline", "expired",  "impossible_token", "not_ended"};
@@ -100,7 +100,7 @@ inline constexpr std::array<std::string_view, 5> axis_names{"wall", "boot", "ser
 
 constexpr std::string_view to_text(job_state state) noexcept { return detail::name_of(state, detail::state_names); }
 constexpr std::string_view to_text(ender who) noexcept { return detail::name_of(who, detail::ender_names); }
-constexpr std::string_view to_text(set_aside why) noexcept { return detail::name_of(why, detail::set_aside_names); }
+constexpr std::string_view to_text(dead_end why) noexcept { return detail::name_of(why, detail::dead_end_names); }
 constexpr std::string_view to_text(verdict why) noexcept { return detail::name_of(why, detail::verdict_names); }
 constexpr std::string_view to_text(clock_axis axis) noexcept { return detail::name_of(axis, detail::axis_names); }
 

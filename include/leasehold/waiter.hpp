@@ -9,19 +9,24 @@
 #include <stop_token>
 
 #include <leasehold/clock.hpp>
+#include <leasehold/manual_clock.hpp>
 #include <leasehold/rules.hpp>
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>
 
 namespace leasehold::detail {
 
-/// Waits for a reason to look into the store again. Reads no rows.
+/// Waits for a reason to look into the store again. Reads no rows. A change in the store wakes it; so do the stop and a
+/// clock that is set, by changing what is waited for.
 template <class Clock, class Store>
 class waiter {
 public:
     /// Until the stop, and for `at_most` on the clock's pace.
     waiter(const Clock& clock, const Store& store, const std::stop_token& stop, millis at_most)
         : clock_{clock}, store_{store}, stop_{stop}, end_{saturating_add(pace(), at_most)} {}
+    waiter(const waiter&) = delete;
+    waiter& operator=(const waiter&) = delete;
+    ~waiter() = default;
 
     /// To be asked before the rows are: a change after that is noticed.
     std::uint32_t changes() const {
@@ -33,26 +38,37 @@ public:
     }
 
     /// Waits for a change since `seen`, for `next`, or for the next look that is due anyway: some commits say nothing,
-    /// those of foreign programs for one. False once there is no more to wait for: the stop, or the end.
+    /// those of foreign programs for one, and a wall clock that is set does not either. False once there is no more to
+    /// wait for: the stop, or the end.
     bool wait(std::uint32_t seen, std::optional<instant> next) const {
         using clock = std::chrono::steady_clock;
-        const clock::time_point look = clock::now() + std::chrono::milliseconds{waitable_store<Store> ? 500 : 20};
+        const clock::time_point look = clock::now() + between_looks;
         for (;;) {
             const pace_point now = pace();
             if (stop_.stop_requested() || now >= end_) {
                 return false;
             }
             const millis to_next = next ? saturating_subtract(*next, take_reading(clock_).at) : longest;
-            if (to_next <= millis{} || changes() != seen || clock::now() >= look) {
+            const auto to_look = std::chrono::ceil<std::chrono::milliseconds>(look - clock::now());
+            if (to_next <= millis{} || changes() != seen || to_look.count() <= 0) {
                 return true;
             }
-            // In short steps, since neither the stop nor a clock that is set wakes who sleeps.
-            sleep(seen, std::min({millis{step}, to_next, saturating_subtract(end_, now)}));
+            sleep(seen, std::min({millis{to_look}, to_next, saturating_subtract(end_, now)}));
         }
     }
 
 private:
-    static constexpr std::chrono::milliseconds step{20};
+    /// Without anybody to wake it, it has to look often.
+    static constexpr std::chrono::milliseconds between_looks{waitable_store<Store> ? 500 : 20};
+
+    struct waking {
+        const Store* store;
+        void operator()() const noexcept {
+            if constexpr (waitable_store<Store>) {
+                store->wake();
+            }
+        }
+    };
 
     pace_point pace() const { return std::chrono::floor<std::chrono::milliseconds>(clock_.pace()); }
 
@@ -60,7 +76,7 @@ private:
         if constexpr (waitable_store<Store>) {
             store_.await(seen, at_most);
         } else {
-            const std::timespec span{0, static_cast<long>(at_most.count() * 1'000'000)};  // a step is below a second
+            const std::timespec span{0, static_cast<long>(at_most.count() * 1'000'000)};  // below a second
             ::nanosleep(&span, nullptr);
         }
     }
@@ -69,6 +85,9 @@ private:
     const Store& store_;
     const std::stop_token& stop_;
     pace_point end_;
+    waking wake_{&store_};
+    std::stop_callback<waking> on_stop_{stop_, wake_};
+    step_listener<Clock> on_step_{clock_, wake_};
 };
 
 }  // namespace leasehold::detail

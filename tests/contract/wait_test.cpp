@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// Waiting for a job: what wakes, and what ends it.
 #include <algorithm>
+#include <cstdint>
 #include <future>
 #include <optional>
 #include <stop_token>
@@ -97,6 +98,33 @@ TEMPLATE_TEST_CASE("a wait ends with the stop, and with its time on the clock's 
     }
     CHECK_FALSE(timed.got.get());
     CHECK_THROWS_WITH(q.queue.wait_claim({}, {.owner = "A", .lease_for = 1h, .wait = -1ms}), contains("wait"));
+}
+
+/// A store whose waiters sleep until somebody wakes them, however long that takes.
+struct sleepy_store : memory_store {
+    void await(std::uint32_t seen, millis) const { memory_store::await(seen, 1h); }
+};
+
+TEST_CASE("a clock that is set wakes who waits, and so does the stop: nobody has to look", "[wait]") {
+    manual_clock clock;
+    basic_lease_queue queue{sleepy_store{}, clock};
+    queue.enqueue({.payload = "x", .delay = 10h});
+    waiting first{queue, {.owner = "A", .lease_for = 1h}};
+    CHECK(first.is_waiting());
+    clock.advance(9h);
+    CHECK(first.is_waiting());
+    clock.advance(1h);
+    CHECK(first.got.get());
+
+    waiting timed{queue, {.owner = "A", .lease_for = 1h, .queues = {"none"}, .wait = 5h}};
+    CHECK(timed.is_waiting());
+    clock.set(at(0) + 15h);
+    CHECK_FALSE(timed.got.get());
+
+    waiting stopped{queue, {.owner = "A", .lease_for = 1h, .queues = {"none"}}};
+    CHECK(stopped.is_waiting());
+    stopped.stop.request_stop();
+    CHECK_FALSE(stopped.got.get());
 }
 
 TEMPLATE_TEST_CASE("dead rows do not keep a wait from the job behind them", "[wait]", EVERY_STORE) {

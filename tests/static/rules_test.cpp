@@ -123,7 +123,7 @@ static_assert(r::attempts_used_up(attempts(6, 5)) && !r::attempts_used_up(attemp
 
 constexpr r::decision left{r::taking::leave};
 constexpr r::decision granted{r::taking::grant};
-constexpr r::decision aside(set_aside why) { return {r::taking::set_aside, why}; }
+constexpr r::decision aside(dead_end why) { return {r::taking::set_aside, why}; }
 constexpr r::columns due_at(r::columns row, std::int64_t deadline) {
     return with(row, [&](auto& changed) { changed.deadline = at(deadline); });
 }
@@ -134,17 +134,17 @@ constexpr r::columns in_round(r::columns row, std::int64_t token) {
 static_assert(r::decide(ready, at(0), at(0)) == granted && r::decide(delayed, at(499), at(499)) == left);
 static_assert(r::decide(held(), at(999), at(999)) == left && r::decide(held(), at(1000), at(1000)) == granted);
 static_assert(r::decide(due_at(ready, 100), at(99), at(99)) == granted);
-static_assert(r::decide(due_at(ready, 100), at(100), at(100)) == aside(set_aside::deadline_passed));
-static_assert(r::decide(due_at(ready, 100), at(101), at(101)) == aside(set_aside::deadline_passed));
-static_assert(r::decide(due_at(ready, 100), at(100), at(99)) == aside(set_aside::deadline_passed));
+static_assert(r::decide(due_at(ready, 100), at(100), at(100)) == aside(dead_end::deadline_passed));
+static_assert(r::decide(due_at(ready, 100), at(101), at(101)) == aside(dead_end::deadline_passed));
+static_assert(r::decide(due_at(ready, 100), at(100), at(99)) == aside(dead_end::deadline_passed));
 static_assert(r::decide(attempts(4, 5), at(0), at(0)) == granted);
-static_assert(r::decide(attempts(5, 5), at(0), at(0)) == aside(set_aside::attempts_exhausted));
+static_assert(r::decide(attempts(5, 5), at(0), at(0)) == aside(dead_end::attempts_exhausted));
 static_assert(r::decide(in_round(ready, highest - 1), at(0), at(0)) == granted);
-static_assert(r::decide(in_round(ready, highest), at(0), at(0)) == aside(set_aside::token_exhausted));
+static_assert(r::decide(in_round(ready, highest), at(0), at(0)) == aside(dead_end::token_exhausted));
 // The top line first: a deadline before the attempts, the attempts before the token.
 static_assert(r::decide(in_round(due_at(attempts(5, 5), 100), highest), at(100), at(100)) ==
-              aside(set_aside::deadline_passed));
-static_assert(r::decide(in_round(attempts(5, 5), highest), at(0), at(0)) == aside(set_aside::attempts_exhausted));
+              aside(dead_end::deadline_passed));
+static_assert(r::decide(in_round(attempts(5, 5), highest), at(0), at(0)) == aside(dead_end::attempts_exhausted));
 // A row that may not be looked at is left, whatever else is true of it.
 static_assert(r::decide(due_at(held(), 500), at(999), at(999)) == left);
 
@@ -173,20 +173,20 @@ static_assert(r::grant(due_at(ready, 700), "B", ms(1000), at(600)).vests_at == a
 static_assert(r::grant(in_round(ready, highest - 1), "B", ms(1), at(0)).token.value == highest);
 static_assert(r::grant(with(held(), [](auto& row) { row.lapses = highest; }), "B", ms(1), at(1000)).lapses == highest);
 
-static_assert(r::put_aside(ready, set_aside::attempts_exhausted, at(600)) == with(ready, [](auto& row) {
+static_assert(r::put_aside(ready, dead_end::attempts_exhausted, at(600)) == with(ready, [](auto& row) {
                   row.state = job_state::quarantined;
                   row.ended_by = ender::claim;
                   row.ended_at = at(600);
                   row.reason = "attempts_exhausted";
               }));
-static_assert(r::put_aside(held(), set_aside::deadline_passed, at(1000)) == with(held(), [](auto& row) {
+static_assert(r::put_aside(held(), dead_end::deadline_passed, at(1000)) == with(held(), [](auto& row) {
                   row.state = job_state::quarantined;
                   row.lapses = 1;
                   row.ended_by = ender::claim;
                   row.ended_at = at(1000);
                   row.reason = "deadline_passed";
               }));
-static_assert(r::put_aside(ready, set_aside::token_exhausted, at(600)).reason == "token_exhausted");
+static_assert(r::put_aside(ready, dead_end::token_exhausted, at(600)).reason == "token_exhausted");
 
 // ---- Settling: the reasons in their order --------------------------------------------------------------------------
 

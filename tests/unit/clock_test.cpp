@@ -96,4 +96,21 @@ TEST_CASE("a process clock and a store of one process fit", "[clock]") {
     CHECK(queue.finish(*held));
 }
 
+TEST_CASE("a manual clock tells of every step, to who still listens", "[clock]") {
+    manual_clock clock;
+    const manual_clock same = clock;
+    int steps = 0;
+    const auto count = [&steps] { ++steps; };
+    {
+        const manual_clock::step_listener first{clock, count};
+        const manual_clock::step_listener second{same, count};
+        clock.set(instant{5ms});
+        CHECK(steps == 2);
+    }
+    const manual_clock::step_listener third{same, count};
+    clock.advance(-10ms);
+    CHECK(steps == 3);
+    CHECK(same.now() == instant{-5ms});
+}
+
 }  // namespace

@@ -272,4 +272,65 @@ TEST_CASE("where the engine itself ends the transaction, the error says so, and 
     CHECK(queue.enqueue({.key = "later"}).answer == intake::accepted);
 }
 
+TEMPLATE_TEST_CASE("transact on the caller's connection begins, runs, commits and tells", "[session]",
+                   places::rollback_file, places::wal_file) {
+    application<TestType> app;
+    const enqueued made = app.queue.transact(app.database, [&](auto& session) {
+        CHECK(&session.native() == &app.database);
+        app.database.exec("INSERT INTO orders VALUES (7, 'x')");
+        CHECK(app.told.empty());
+        return session.enqueue({.key = "7"});
+    });
+    CHECK(app.orders() == 1);
+    CHECK(app.queue.find("default", "7")->id == made.id);
+    CHECK(app.told == std::vector<std::string>{"enqueued 7"});
+
+    CHECK_THROWS_WITH(app.queue.transact(app.database,
+                                         [&](auto& session) {
+                                             app.database.exec("INSERT INTO orders VALUES (8, 'x')");
+                                             session.enqueue({.key = "8"});
+                                             throw std::runtime_error{"after all"};
+                                         }),
+                      "after all");
+    CHECK(app.orders() == 1);
+    CHECK_FALSE(app.queue.find("default", "8"));
+    CHECK(app.told.size() == 1);
+
+    app.database.exec("BEGIN");
+    CHECK_THROWS_AS(app.queue.transact(app.database, [](auto&) {}), std::logic_error);
+    app.database.exec("ROLLBACK");
+    application<TestType> elsewhere;
+    CHECK_THROWS_WITH(app.queue.transact(elsewhere.database, [](auto&) {}), contains("another file"));
+    CHECK(sqlite3_get_autocommit(elsewhere.database.getHandle()) != 0);
+}
+
+TEMPLATE_TEST_CASE("transact on the caller's connection waits for locks as the queue's options say", "[session]",
+                   places::rollback_file, places::wal_file) {
+    TestType place;
+    manual_clock clock;
+    basic_lease_queue queue{sqlite_store{place.path(), {.journal = TestType::journal, .busy_timeout = 50ms}}, clock};
+    basic_lease_queue patient{sqlite_store{place.path(), {.busy_timeout = 30s}}, clock};
+    SQLite::Database callers{place.path(), SQLite::OPEN_READWRITE};  // which does not wait itself
+    SQLite::Database other{place.path(), SQLite::OPEN_READWRITE};
+    other.exec("BEGIN IMMEDIATE");
+    CHECK_THROWS_AS(queue.transact(callers, [](auto& session) { session.enqueue({.key = "1"}); }), store_busy);
+    CHECK(queue.list().items.empty());
+
+    std::jthread frees{[&] {
+        std::this_thread::sleep_for(60ms);
+        other.exec("COMMIT");
+    }};
+    patient.transact(callers, [](auto& session) { session.enqueue({.key = "2"}); });
+    frees.join();
+    CHECK(queue.find("default", "2"));
+
+    if (TestType::journal == journal_mode::rollback) {  // where a reader keeps a commit waiting
+        other.exec("BEGIN; SELECT count(*) FROM leasehold_job");
+        CHECK_THROWS_AS(queue.transact(callers, [](auto& session) { session.enqueue({.key = "3"}); }), store_busy);
+        other.exec("COMMIT");
+        CHECK_FALSE(queue.find("default", "3"));
+        queue.transact(callers, [](auto& session) { session.enqueue({.key = "3"}); });
+    }
+}
+
 }  // namespace

@@ -38,7 +38,7 @@ TEST_CASE("ids, tokens, states, reasons and markers print readably", "[text]") {
     CHECK(printed(claim_token{3}) == "3");
     CHECK(printed(job_state::quarantined) == "quarantined");
     CHECK(printed(ender::operator_) == "operator");
-    CHECK(printed(set_aside::token_exhausted) == "token_exhausted");
+    CHECK(printed(dead_end::token_exhausted) == "token_exhausted");
     CHECK(printed(verdict::past_deadline) == "past_deadline");
     CHECK(printed(verdict::not_ended) == "not_ended");
     CHECK(printed(intake::withheld) == "withheld");
@@ -153,6 +153,20 @@ TEST_CASE("a name in a line for people cannot be mistaken for the line", "[text]
     CHECK(readable("\xC2\xA1\xE2\x80\xA7") == "\xC2\xA1\xE2\x80\xA7");
     CHECK(readable("none") == "\"none\"");
     CHECK(readable("a\"\\\n\x7f\x80") == "\"a\\\"\\\\\\x0a\\x7f\\x80\"");
+}
+
+TEST_CASE("a round is read back from its text, and no other text is one", "[text]") {
+    const claim_round round = example();
+    CHECK(to_text(round) == to_text(round.store) + "/" + to_text(round.id) + "/" + to_text(round.token));
+    CHECK(claim_round::from_text(to_text(round)) == round);
+    const std::string good = to_text(round);
+    for (std::size_t cut = 0; cut < good.size(); ++cut) {
+        const auto read = claim_round::from_text(good.substr(0, cut));
+        CHECK((!read || to_text(*read) == good.substr(0, cut)));
+    }
+    for (const std::string& bad : {good + "/", good + "x", "0" + good, to_text(example()), std::string{}, good + " "}) {
+        CHECK(claim_round::from_text(bad) == std::nullopt);
+    }
 }
 
 }  // namespace

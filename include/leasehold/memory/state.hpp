@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include <leasehold/job.hpp>
+#include <leasehold/memory/bell.hpp>
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>
@@ -57,8 +57,7 @@ struct state {
     using priorities = std::map<std::int32_t, lanes, std::greater<>>;
 
     std::mutex mutex{};
-    std::condition_variable changed{};
-    std::uint32_t changes = 0;  ///< goes on with every commit that may have made a job ready
+    bell changes{};  ///< rung by every commit that may have made a job ready
     store_id identity = random_store_id();
     std::optional<clock_axis> axis{};
     std::int64_t last_id = 0;

@@ -179,8 +179,7 @@ public:
         }
         undo_.clear();
         if (made_ready_) {
-            ++state_.changes;
-            state_.changed.notify_all();
+            state_.changes.ring();
         }
     }
 

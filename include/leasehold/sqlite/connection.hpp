@@ -126,21 +126,31 @@ public:
 
     /// Ends the transaction for good. Where the engine says that it was not had, nothing of it stands: `store_busy`,
     /// `store_full`; where it failed on the way, it may stand or not: `store_unknown`. After any of them the
-    /// transaction is still to be rolled back.
-    void commit() {
+    /// transaction is still to be rolled back. `again(tries)`: whether one that was busy is tried once more; a
+    /// connection of ours waits by itself.
+    template <class Again>
+    void commit(const Again& again) {
         if (!in_transaction()) {
             throw store_error{"committing: the engine has ended the transaction, and nothing of it stands", 0, true};
         }
-        if (prepared(sqlite::commit).try_step() == SQLITE_DONE) {
-            return;
-        }
-        const fault why = last_fault(handle(), true);
+        int tries = 0;
+        fault why;
+        do {
+            if (prepared(sqlite::commit).try_step() == SQLITE_DONE) {
+                return;
+            }
+            why = last_fault(handle(), true);
+        } while (why.primary() == SQLITE_BUSY && again(tries++));
         if (why.primary() == SQLITE_BUSY || why.primary() == SQLITE_FULL) {
             raise(why, "committing");
         }
         throw store_unknown{"committing: " + why.message + " (SQLite " + std::to_string(why.code) +
                                 "); the transaction may stand or not",
                             why.code, why.transaction_lost};
+    }
+
+    void commit() {
+        commit([](int) { return false; });
     }
 
     /// Where the engine reports a fault here as well, it has rolled back all the same.

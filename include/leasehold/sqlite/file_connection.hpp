@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <thread>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
@@ -15,41 +11,13 @@
 #include <leasehold/sqlite/connection.hpp>
 #include <leasehold/sqlite/fault.hpp>
 #include <leasehold/sqlite/options.hpp>
-#include <leasehold/time.hpp>
+#include <leasehold/sqlite/patience.hpp>
 
 namespace leasehold::detail::sqlite {
 
 /// The first engine with STRICT tables. Asked of the headers here, and of the library when a file is opened.
 inline constexpr int oldest_engine = 3037000;
 static_assert(SQLITE_VERSION_NUMBER >= oldest_engine, "leasehold needs SQLite 3.37 or newer");
-
-/// Until when a call waits for locks, on the steady clock.
-class patience {
-public:
-    using clock = std::chrono::steady_clock;
-
-    explicit patience(millis timeout) noexcept
-        // A hundred years are as good as for ever, and no sum below overflows.
-        : end_{clock::now() + std::chrono::milliseconds{std::clamp<std::int64_t>(
-                                  timeout.count(), 0, std::int64_t{100} * 365 * 86'400'000)}} {}
-
-    clock::time_point end() const noexcept { return end_; }
-
-    /// Sleeps a little before the next try, longer with every one; false once the time is over.
-    bool nap(int tries) const {
-        const clock::duration left = end_ - clock::now();
-        if (left <= clock::duration::zero()) {
-            return false;
-        }
-        constexpr std::chrono::microseconds shortest{100};
-        constexpr int doublings = 6;
-        std::this_thread::sleep_for(std::min<clock::duration>(left, shortest * (1 << std::clamp(tries, 0, doublings))));
-        return true;
-    }
-
-private:
-    clock::time_point end_;
-};
 
 /// The engine's own object, opened; a base, so that it is there before the connection that refers to it.
 class opened_file {

@@ -62,6 +62,14 @@ public:
         return detail::sqlite::joined_transaction{connection, identity(), single_reading::of(clock)};
     }
 
+    /// A transaction begun on the caller's connection to the same file. Throws `std::logic_error` where that is to
+    /// another file, or has a transaction open.
+    template <local_clock Clock>
+    detail::sqlite::lent_transaction begin_on(SQLite::Database& connection, const Clock& clock) const {
+        const detail::sqlite::patience until{shared_->options.busy_timeout};
+        return {connection, identity(), single_reading::of(clock), shared_->waiters, until};
+    }
+
     detail::sqlite::view view() const {
         auto [turn, on] = shared_->reading.take(shared_->path, shared_->options);
         return detail::sqlite::view{std::move(turn), on};
@@ -71,7 +79,7 @@ public:
     std::uint32_t changes() const { return shared_->waiters.read(); }
     /// Waits until the word is another than `seen`, or for `at_most`; may come back sooner.
     void await(std::uint32_t seen, millis at_most) const { shared_->waiters.wait(seen, at_most.to_chrono()); }
-    /// For commits that are not the store's own: changes the word.
+    /// Changes the word, so that who waits looks again: for commits that are not the store's own, for one.
     void wake() const noexcept { shared_->waiters.bump(); }
 
     store_id renew_identity() {

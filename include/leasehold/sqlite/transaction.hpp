@@ -9,8 +9,10 @@
 
 #include <leasehold/clock.hpp>
 #include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/fault.hpp>
 #include <leasehold/sqlite/gate.hpp>
 #include <leasehold/sqlite/open_transaction.hpp>
+#include <leasehold/sqlite/patience.hpp>
 #include <leasehold/sqlite/primitives.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/sql.hpp>
@@ -109,6 +111,56 @@ private:
     }
 
     single_reading unread_;
+};
+
+/// Begins on a caller's connection, which may not wait for locks itself: a base, so that the lock is had before
+/// anything is read.
+class lent_connection {
+protected:
+    lent_connection(SQLite::Database& callers, patience until) : lent_{callers}, until_{until} {
+        if (lent_.in_transaction()) {
+            throw std::logic_error{"transact: the connection has a transaction open already"};
+        }
+        for (int tries = 0; lent_.database().tryExec(begin_write.c_str()) != SQLITE_OK; ++tries) {
+            const fault why = last_fault(lent_.handle(), false);
+            if (why.primary() != SQLITE_BUSY || !until_.nap(tries)) {
+                raise(why, "taking the write lock");
+            }
+        }
+    }
+    lent_connection(const lent_connection&) = delete;
+    lent_connection& operator=(const lent_connection&) = delete;
+    ~lent_connection() {
+        if (lent_.in_transaction()) {
+            lent_.roll_back();
+        }
+    }
+
+    void commit_lent() {
+        lent_.commit([this](int tries) { return until_.nap(tries); });
+    }
+
+private:
+    connection lent_;
+    patience until_;
+};
+
+/// A transaction of ours on a caller's connection.
+class lent_transaction : lent_connection, public joined_transaction {
+public:
+    lent_transaction(SQLite::Database& callers, const store_id& identity, single_reading clock, gate& waiters,
+                     patience until)
+        : lent_connection{callers, until}, joined_transaction{callers, identity, clock}, waiters_{waiters} {}
+
+    void commit() {
+        commit_lent();
+        if (made_ready_) {
+            waiters_.bump();
+        }
+    }
+
+private:
+    gate& waiters_;
 };
 
 }  // namespace leasehold::detail::sqlite
