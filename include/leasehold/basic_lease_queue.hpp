@@ -288,8 +288,9 @@ public:
     const Clock& clock() const noexcept { return clock_; }
 
     /// What is left of a lease by its holder's own reckoning, on the clock's pace; zero once it is over.
-    millis time_left(const lease& held) const {
-        return rules::time_left(held.local_until, std::chrono::ceil<std::chrono::milliseconds>(clock_.pace()));
+    millis time_left(const lease& held) const { return time_left(held.local_until); }
+    millis time_left(pace_point local_until) const {
+        return rules::time_left(local_until, std::chrono::ceil<std::chrono::milliseconds>(clock_.pace()));
     }
 
 private:

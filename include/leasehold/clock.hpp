@@ -41,6 +41,12 @@ concept local_clock = clock_policy<Clock> && requires(const Clock& clock) {
     { clock.now() } -> detail::wall_reading;
 };
 
+/// A point on the clock's pace, floored: for waits.
+template <clock_policy Clock>
+pace_point pace_of(const Clock& clock) {
+    return std::chrono::floor<std::chrono::milliseconds>(clock.pace());
+}
+
 /// What a transaction knows of time: one instant, by which all its verbs judge.
 struct reading {
     instant at{};         ///< settles, grants, and takes rows that are ready

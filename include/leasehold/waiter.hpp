@@ -23,7 +23,7 @@ class waiter {
 public:
     /// Until the stop, and for `at_most` on the clock's pace.
     waiter(const Clock& clock, const Store& store, const std::stop_token& stop, millis at_most)
-        : clock_{clock}, store_{store}, stop_{stop}, end_{saturating_add(pace(), at_most)} {}
+        : clock_{clock}, store_{store}, stop_{stop}, end_{saturating_add(pace_of(clock), at_most)} {}
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
     ~waiter() = default;
@@ -44,7 +44,7 @@ public:
         using clock = std::chrono::steady_clock;
         const clock::time_point look = clock::now() + between_looks;
         for (;;) {
-            const pace_point now = pace();
+            const pace_point now = pace_of(clock_);
             if (stop_.stop_requested() || now >= end_) {
                 return false;
             }
@@ -69,8 +69,6 @@ private:
             }
         }
     };
-
-    pace_point pace() const { return std::chrono::floor<std::chrono::milliseconds>(clock_.pace()); }
 
     void sleep(std::uint32_t seen, millis at_most) const {
         if constexpr (waitable_store<Store>) {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include <leasehold/bell.hpp>
 #include <leasehold/job.hpp>
-#include <leasehold/memory/bell.hpp>
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>

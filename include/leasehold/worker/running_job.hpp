@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/job.hpp>
+#include <leasehold/lease.hpp>
+#include <leasehold/marker.hpp>
+#include <leasehold/settlement.hpp>
+#include <leasehold/time.hpp>
+#include <leasehold/values.hpp>
+
+namespace leasehold {
+
+/// A job as its handler sees it: all of the lease but its marker, which the worker alone has, so that no renewal can
+/// make a copy of it stale.
+struct claimed_job {
+    claim_round round{};  ///< for a receiver, beside the key: tells a newer round's word from an older one's
+    std::int32_t attempt = 0;
+    std::string key{};
+    std::string queue{};
+    std::string payload{};
+    std::optional<instant> deadline{};
+    std::string checkpoint{};         ///< what an earlier holder left for the next
+    std::vector<receipt> receipts{};  ///< evidence of earlier rounds, oldest first: ask before you send again
+    instant granted{};
+};
+
+namespace detail {
+
+/// A job that a worker holds, and the only current marker of its lease. One call at a time uses the marker: a verb of
+/// the handler's or the worker's, or a beat; so a renewal never crosses a completion.
+template <class Queue>
+class running_job {
+public:
+    /// `hold_until`: renewed no more from then on.
+    running_job(Queue& queue, lease held, pace_point hold_until)
+        : queue_{queue},
+          held_{std::move(held)},
+          job_{held_,
+               held_.attempt,
+               std::move(held_.key),
+               std::move(held_.queue),
+               std::move(held_.payload),
+               held_.deadline,
+               std::move(held_.checkpoint),
+               std::move(held_.receipts),
+               held_.granted},
+          hold_until_{hold_until},
+          local_until_{held_.local_until} {}
+    running_job(const running_job&) = delete;
+    running_job& operator=(const running_job&) = delete;
+    ~running_job() = default;
+
+    Queue& queue() const noexcept { return queue_; }
+    const claimed_job& job() const noexcept { return job_; }
+    pace_point local_until() const noexcept { return local_until_.load(); }
+    millis time_left() const { return queue_.time_left(local_until()); }
+    std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+
+    /// Whether the job is settled, and it was this round that did it.
+    bool is_concluded() const noexcept { return concluded_.load(); }
+    /// The answer to a verb that would have settled the job, had the round still held it.
+    const std::optional<settlement>& refused() const noexcept { return refused_; }
+
+    /// The right to use the marker, until it goes.
+    class use {
+    public:
+        explicit use(running_job& of) noexcept : of_{&of} {}
+        use(use&& other) noexcept : of_{std::exchange(other.of_, nullptr)} {}
+        use& operator=(use&&) = delete;
+        ~use() {
+            if (of_ != nullptr) {
+                of_->leave();
+            }
+        }
+
+    private:
+        running_job* of_;
+    };
+
+    /// No beat begins while it lives.
+    class beats_held_off {
+    public:
+        explicit beats_held_off(running_job& of) : of_{of} { of_.hold_off(true); }
+        beats_held_off(const beats_held_off&) = delete;
+        beats_held_off& operator=(const beats_held_off&) = delete;
+        ~beats_held_off() { of_.hold_off(false); }
+
+    private:
+        running_job& of_;
+    };
+
+    /// A verb that leaves the job in its round: `verb(marker)`, with the marker as it is now.
+    template <class Verb>
+    settlement say(const Verb& verb) {
+        settlement answer;
+        {
+            const use mine = enter();
+            make_sure();
+            answer = verb(std::as_const(held_));
+            lost_ = lost_ || !answer;
+        }
+        tell_if_lost();
+        return answer;
+    }
+
+    /// A verb that ends the round. Where an earlier one's answer was lost, and it is seen now that it stood, the job is
+    /// concluded whatever this one's answer is.
+    template <class Verb>
+    settlement conclude(const Verb& verb) {
+        settlement answer;
+        {
+            const use mine = enter();
+            make_sure();
+            try {
+                answer = verb(std::as_const(held_));
+            } catch (const store_unknown&) {
+                is_end_unknown_ = true;
+                throw;
+            }
+            if (answer || (is_end_unknown_ && is_our_doing(answer))) {
+                concluded_ = true;
+            } else if (!concluded_) {
+                lost_ = true;
+                refused_ = answer;
+            }
+        }
+        tell_if_lost();
+        return answer;
+    }
+
+    /// What is said of an effect, whoever holds the job by now.
+    settlement leave_receipt(std::string_view note) {
+        const use mine = enter();
+        return queue_.leave_receipt(held_, note);
+    }
+
+    // ---- For the beat -----------------------------------------------------------------------------------------------
+
+    /// The marker for a beat; nothing where there is nothing to renew, or nothing may be.
+    std::optional<use> enter_beat(pace_point now) {
+        std::unique_lock lock{mutex_};
+        const auto spared = [&] { return beats_held_off_ || concluded_ || lost_ || now >= hold_until_; };
+        if (spared()) {
+            return std::nullopt;
+        }
+        // Verbs that come after this one wait, so that a handler of many checkpoints does not keep its beat out.
+        beat_waits_ = true;
+        left_.wait(lock, [&] { return !in_use_; });
+        beat_waits_ = false;
+        if (spared()) {
+            left_.notify_all();
+            return std::nullopt;
+        }
+        in_use_ = true;
+        return use{*this};
+    }
+
+    /// Asks the store where the lease ends, if the answer to a renewal was lost. Throws `store_error`. To be called by
+    /// who has the use.
+    void make_sure() {
+        if (is_renewal_unknown_) {
+            note_beat(queue_.refresh(held_));
+            is_renewal_unknown_ = false;
+        }
+    }
+
+    lease& held() noexcept { return held_; }
+    /// Whether a renewal could move the lease's end. To be asked before the first beat.
+    bool can_be_longer() const noexcept { return !held_.deadline || held_.lease_until < *held_.deadline; }
+    bool is_lost() const noexcept { return lost_; }
+    void note_unknown_renewal() noexcept { is_renewal_unknown_ = true; }
+
+    /// A handler that has settled the job by itself has lost nothing.
+    void note_beat(const settlement& answer) noexcept {
+        if (answer) {
+            local_until_ = held_.local_until;
+        } else if (answer.ended_by_presented()) {
+            concluded_ = true;
+        } else {
+            lost_ = true;
+        }
+    }
+
+    /// Fires the token where the round is over, by the store's word or by its own reckoning, or has been held for as
+    /// long as it may. Says when it is to be asked again.
+    pace_point tell_if_over(pace_point now) {
+        if (lost_ || now >= hold_until_ || time_left() <= millis{}) {
+            stop_.request_stop();
+            return pace_point::max();
+        }
+        return std::min(local_until(), hold_until_);
+    }
+    void tell() { stop_.request_stop(); }
+
+private:
+    use enter() {
+        std::unique_lock lock{mutex_};
+        left_.wait(lock, [&] { return !in_use_ && !beat_waits_; });
+        in_use_ = true;
+        return use{*this};
+    }
+
+    void leave() noexcept {
+        {
+            const std::lock_guard lock{mutex_};
+            in_use_ = false;
+        }
+        left_.notify_all();
+    }
+
+    void hold_off(bool yes) {
+        const std::lock_guard lock{mutex_};
+        beats_held_off_ = yes;
+    }
+
+    void tell_if_lost() {
+        if (lost_) {
+            stop_.request_stop();
+        }
+    }
+
+    /// Whether a refusal shows that what was said before it stands: the round has ended the job, or given it back.
+    static bool is_our_doing(const settlement& answer) noexcept {
+        return answer.ended_by_presented() || answer.why == verdict::not_leased;
+    }
+
+    Queue& queue_;
+    lease held_;  // used by who has the use
+    claimed_job job_;
+    pace_point hold_until_;
+    std::atomic<pace_point> local_until_;
+    std::stop_source stop_{};
+    std::atomic<bool> concluded_ = false;
+    std::atomic<bool> lost_ = false;
+    std::optional<settlement> refused_{};  // of the handler's thread
+    bool is_end_unknown_ = false;          // used by who has the use
+    bool is_renewal_unknown_ = false;      // the same
+
+    std::mutex mutex_{};
+    std::condition_variable left_{};
+    bool in_use_ = false;
+    bool beat_waits_ = false;
+    bool beats_held_off_ = false;
+};
+
+}  // namespace detail
+}  // namespace leasehold
