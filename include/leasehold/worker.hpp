@@ -76,7 +76,8 @@ public:
 
     // ---- The steps --------------------------------------------------------------------------------------------------
 
-    /// Claims for every handler that is free, and `claim_ahead` more, without waiting. Says whether it got any.
+    /// Claims for every handler that is free, and `claim_ahead` more, without waiting. Says whether it got any. What is
+    /// neither handled nor given back by `drain` lapses.
     bool claim() {
         const std::uint64_t before = counts().claimed;
         bench_.claim([this](claim_terms terms) {

@@ -70,6 +70,8 @@ public:
 
     /// Whether the job is settled, and it was this round that did it.
     bool is_concluded() const noexcept { return concluded_.load(); }
+    /// Whether a verb that ends the round was said, and its answer lost. For who has just said it.
+    bool is_end_unknown() const noexcept { return is_end_unknown_; }
     /// The answer to a verb that would have settled the job, had the round still held it.
     const std::optional<settlement>& refused() const noexcept { return refused_; }
 

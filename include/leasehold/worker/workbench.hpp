@@ -49,6 +49,8 @@ public:
         bool is_urgent = false;  ///< something is due for it before long
         std::optional<outcome> come_to{};
         bool is_outcome_refused = false;
+        bool is_handlers_doing = false;  ///< the handler has settled the job, or tried to, and the answer was lost
+        bool is_taken = false;           ///< the queue took what it has come to
     };
 
     /// Who sleeps in between, to do what is due, sleeps no longer than half of this.
@@ -127,26 +129,24 @@ public:
         work.come_to = too_late(*work.job);
         if (!work.come_to) {
             work.come_to = called(*work.job);
+            work.is_handlers_doing = work.job->is_concluded() || work.job->is_end_unknown();
         }
     }
 
     /// Settles the job by what it has come to. False: the store did not answer, and there is time to try again.
     bool conclude(assignment& work) {
-        member& job = *work.job;
-        if (!job.is_concluded() && !job.refused() && !std::holds_alternative<settled>(*work.come_to)) {
-            if (!tried(work)) {
-                return gives_up(work);
-            }
-            if (job.is_concluded()) {
-                tally_.count(*work.come_to);
-                leave(work);
-                return true;
-            }
+        const member& job = *work.job;
+        const bool is_to_be_told =
+            !job.is_concluded() && !job.refused() && !std::holds_alternative<settled>(*work.come_to);
+        if (is_to_be_told && !tried(work)) {
+            return gives_up(work);
         }
         if (job.refused()) {
             lose(work);
-        } else {
+        } else if (work.is_handlers_doing && !work.is_taken) {
             tally_.count(settled{});
+        } else {
+            tally_.count(*work.come_to);
         }
         leave(work);
         return true;
@@ -223,7 +223,7 @@ private:
             return;
         }
         tally_.count_claims(got.size());
-        places_.put(std::move(got));
+        guarded(worker_error::task::giving_up, got.front().id, [&] { places_.put(std::move(got)); });
         if (closing_.is_closing()) {
             give_back();
         }
@@ -284,7 +284,7 @@ private:
             finished != nullptr && !closing_.is_closing() ? places_.reserve_one_more() : places_.reserve_none();
         std::vector<lease> next;
         try {
-            (void)!work.job->conclude([&](const marker& round) -> settlement {
+            const settlement answer = work.job->conclude([&](const marker& round) -> settlement {
                 if (room.size() == 0) {
                     return present(queue_, round, *work.come_to, options_.retry_after);
                 }
@@ -294,6 +294,7 @@ private:
                 }
                 return std::move(both.finished);
             });
+            work.is_taken = static_cast<bool>(answer);
             accept(std::move(next));
             return true;
         } catch (const std::invalid_argument& refused) {
