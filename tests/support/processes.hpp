@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <csignal>
 #include <cstddef>
+#include <cstring>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -108,5 +111,61 @@ std::vector<std::string> run_together(std::size_t count, const Prepare& prepare,
     }
     return all;
 }
+
+/// A child process, killed when it goes.
+class child {
+public:
+    /// Runs `body()` there, with SIGTERM blocked, to be waited for. Nothing of the parent's is ended in it.
+    template <class Body>
+    explicit child(const Body& body) {
+        sigset_t before;
+        sigset_t term;
+        ::sigemptyset(&term);
+        ::sigaddset(&term, SIGTERM);
+        ::sigprocmask(SIG_BLOCK, &term, &before);  // before the fork: it may come at once
+        pid_ = ::fork();
+        if (pid_ != 0) {
+            ::sigprocmask(SIG_SETMASK, &before, nullptr);
+        } else {
+            int status = 1;
+            try {
+                body();
+                status = 0;
+            } catch (const std::exception& error) {
+                (void)!::write(STDERR_FILENO, error.what(), std::strlen(error.what()));
+            }
+            ::_exit(status);
+        }
+        if (pid_ < 0) {
+            throw std::runtime_error{"no child process"};
+        }
+    }
+    child(const child&) = delete;
+    child& operator=(const child&) = delete;
+    ~child() {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+        }
+    }
+
+    void signal(int number) const { ::kill(pid_, number); }
+
+    /// Stops it, and returns once it has stopped.
+    void stop() const {
+        signal(SIGSTOP);
+        ::waitpid(pid_, nullptr, WUNTRACED);
+    }
+
+    /// How it ended, as `waitpid` says.
+    int wait() {
+        int status = 0;
+        ::waitpid(std::exchange(pid_, -1), &status, 0);
+        return status;
+    }
+
+private:
+    pid_t pid_ = -1;
+};
 
 }  // namespace processes
