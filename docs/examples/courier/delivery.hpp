@@ -5,15 +5,19 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <iostream>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <httplib.h>
 
 #include <leasehold/sqlite.hpp>
+#include <leasehold/worker.hpp>
 
 /// One courier: a process that claims lines, delivers each by HTTP, and says that it is done.
 namespace courier {
@@ -54,17 +58,16 @@ inline std::uint64_t count_open(const leasehold::lease_queue& queue) {
 }
 
 /// Sends one job; half-way it may be stopped.
-inline httplib::Result send(httplib::Client& receiver, const leasehold::lease& held, mischief misbehave) {
-    const std::size_t split = held.payload.find('\n');
-    const httplib::Params parameters{{"id", held.key},
-                                     {"quantity", held.payload.substr(0, split)},
-                                     {"round", to_text(static_cast<const leasehold::marker&>(held))}};
-    const std::string_view body = std::string_view{held.payload}.substr(split + 1);
+inline httplib::Result send(httplib::Client& receiver, const leasehold::claimed_job& job, mischief misbehave) {
+    const std::size_t split = job.payload.find('\n');
+    const httplib::Params parameters{
+        {"id", job.key}, {"quantity", job.payload.substr(0, split)}, {"round", to_text(job.round)}};
+    const std::string_view body = std::string_view{job.payload}.substr(split + 1);
     const auto write = [&](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
         const std::size_t half = misbehave == mischief::stall && offset == 0 ? length / 2 : length;
         sink.write(body.data() + offset, half);
         if (half < length) {
-            report("stalled " + to_text(static_cast<const leasehold::marker&>(held)));
+            report("stalled " + to_text(job.round));
             std::raise(SIGSTOP);
         }
         return true;
@@ -73,45 +76,50 @@ inline httplib::Result send(httplib::Client& receiver, const leasehold::lease& h
                          "text/tab-separated-values");
 }
 
-/// Delivers one job and settles it by what the receiver answered.
-inline leasehold::settlement deliver(leasehold::lease_queue& queue, httplib::Client& receiver,
-                                     const leasehold::lease& held, mischief misbehave) {
-    const auto answer = send(receiver, held, misbehave);
+/// Delivers one job, and says what it has come to by what the receiver answered.
+inline leasehold::outcome deliver(httplib::Client& receiver, const leasehold::claimed_job& job, mischief misbehave) {
+    const auto answer = send(receiver, job, misbehave);
     if (misbehave == mischief::crash) {
         std::raise(SIGKILL);
     }
     if (!answer) {
-        return queue.release(held, 200ms);  // nobody was there: not the job's fault, and no attempt of its
+        return leasehold::release_unspent{.after = 200ms};  // nobody was there: not the job's fault
     }
+    const std::string status = std::to_string(answer->status);
     switch (answer->status) {
-        case 200: report("resend " + held.key); return queue.finish(held, "200");
-        case 201: return queue.finish(held, "201");
-        case 409: return queue.quarantine(held, "the receiver knows this ID with other content");
-        default: return queue.fail(held, "the receiver answered " + std::to_string(answer->status), 200ms);
+        case 200: report("resend " + job.key); [[fallthrough]];
+        case 201: return leasehold::done{.result = status, .receipt = "the receiver answered " + status};
+        case 409: return leasehold::set_aside{"the receiver knows this ID with other content"};
+        default: return leasehold::retry{.after = 200ms, .error = "the receiver answered " + status};
     }
 }
 
-/// Works until no job is open any more.
+/// Works until standard input ends.
 inline int run_courier(const delivery_options& options) {
-    leasehold::lease_queue queue{{options.jobs, {.busy_timeout = 30s}}};
+    const auto tell = [](const leasehold::event& what) {
+        if (what.what == leasehold::event_kind::finished || what.what == leasehold::event_kind::quarantined) {
+            report("settled");
+        }
+    };
+    leasehold::lease_queue queue{{options.jobs, {.busy_timeout = 30s}}, {}, {.on_event = tell}};
     httplib::Client receiver{"127.0.0.1", options.port};
     receiver.set_keep_alive(true);
     receiver.set_tcp_nodelay(true);  // else a small request waits 40 ms for the last one's acknowledgement
     mischief misbehave = options.misbehave;
-    for (;;) {
-        // Committed, and the file's lock gone, before anything is sent.
-        const auto held = queue.claim(options.owner, options.lease);
-        if (!held) {
-            if (count_open(queue) == 0) {
-                return 0;
-            }
-            std::this_thread::sleep_for(20ms);
-            continue;
-        }
-        const leasehold::settlement settled = deliver(queue, receiver, *held, misbehave);
-        report(settled ? "settled" : "late " + to_text(settled));
-        misbehave = mischief::none;
+    // A job is claimed and the file's lock gone before anything is sent; its lease is renewed while that takes time.
+    leasehold::worker worker{
+        queue,
+        {.owner = options.owner,
+         .lease = options.lease,
+         .on_error = [](const leasehold::worker_error& error) { std::cerr << error << '\n'; },
+         .on_loss = [](const leasehold::settlement& refused) { report("late " + to_text(refused)); }},
+        [&](const leasehold::claimed_job& job, auto&) {
+            return deliver(receiver, job, std::exchange(misbehave, mischief::none));
+        }};
+    const std::jthread working{[&](const std::stop_token& stop) { worker.run(stop); }};
+    while (std::getchar() != EOF) {
     }
+    return 0;
 }
 
 }  // namespace courier

@@ -155,7 +155,7 @@ struct courier_at_work {
 
     child process;
     std::string owner;
-    std::optional<leasehold::marker> stalled{};  ///< what it held when it was stopped
+    std::optional<leasehold::claim_round> stalled{};  ///< what it held when it was stopped
 };
 
 /// What the couriers reported, all together.
@@ -177,6 +177,8 @@ public:
             std::cout << "\r\033[K" << std::flush;
         }
     }
+
+    std::size_t total() const noexcept { return total_; }
 
     void show(std::size_t done) const {
         if (shown_) {
@@ -250,7 +252,10 @@ private:
     template <class Done>
     void work(const progress& bar, const Done& done) {
         while (!done()) {
-            wait_for_news();
+            const bool is_quiet = !wait_for_news();
+            if (is_quiet || tally_.settled >= bar.total()) {
+                send_home_if_all_is_done();
+            }
             wake_who_was_overtaken();
             bar.show(tally_.settled);
         }
@@ -266,13 +271,14 @@ private:
         couriers_.push_back(std::make_unique<courier_at_work>(arguments, owner));
     }
 
-    void wait_for_news() {
+    /// Whether anybody has said anything.
+    bool wait_for_news() {
         std::vector<pollfd> outputs;
         for (const auto& each : couriers_) {
             outputs.push_back({each->process.output(), POLLIN, 0});
         }
         outputs.push_back({receiver_.output(), POLLIN, 0});
-        ::poll(outputs.data(), outputs.size(), 50);
+        const bool any = ::poll(outputs.data(), outputs.size(), 50) > 0;
         if (interrupted != 0) {
             throw std::runtime_error{"interrupted"};
         }
@@ -292,6 +298,15 @@ private:
                 }
             }
         }
+        return any;
+    }
+
+    void send_home_if_all_is_done() {
+        if (count_open(queue_) == 0) {
+            for (const auto& each : couriers_) {
+                each->process.close_input();
+            }
+        }
     }
 
     void note(courier_at_work& from, const std::string& line) {
@@ -304,7 +319,7 @@ private:
         } else if (word == "late") {
             tally_.late.push_back(rest);
         } else if (word == "stalled") {
-            from.stalled = leasehold::marker::from_text(rest);
+            from.stalled = leasehold::claim_round::from_text(rest);
         }
     }
 
@@ -330,8 +345,8 @@ private:
             }
             const auto row = queue_.find(each->stalled->id);
             const bool overtaken = !row || row->token > each->stalled->token || has_ended(row->state);
-            const bool alone =
-                options_.couriers == 1 && leasehold::rules::is_takeable(each->stalled->lease_until, queue_.now());
+            const bool alone = options_.couriers == 1 && row && row->lease_until &&
+                               leasehold::rules::is_takeable(*row->lease_until, queue_.now());
             if ((overtaken || alone) && each->process.resume()) {
                 each->stalled.reset();
             }

@@ -81,7 +81,7 @@ inline int run_receiver(const std::string& path) {
         }
         // The quantity belongs to the content: the same line with another quantity is another delivery.
         const auto done = ledger.apply(id, std::to_string(*quantity) + '\n' + request.body,
-                                       leasehold::marker::from_text(request.get_param_value("round")),
+                                       leasehold::claim_round::from_text(request.get_param_value("round")),
                                        [&](SQLite::Database& file) { add_effect(file, id, *quantity, request.body); });
         response.status = done.what == leasehold::delivery::applied ? 201 : done ? 200 : 409;
         response.set_content(std::string{to_text(done.what)}, "text/plain");
