@@ -127,6 +127,24 @@ TEST_CASE("a clock that is set wakes who waits, and so does the stop: nobody has
     CHECK_FALSE(stopped.got.get());
 }
 
+TEMPLATE_TEST_CASE("a clock that steps back keeps nobody from a row that asked for no delay", "[wait]", EVERY_STORE) {
+    queue_in<TestType> q;
+    q.clock.set(at(0) + 10h);
+    q.queue.enqueue({.payload = "before"});
+    q.clock.set(at(0));
+    const auto first = q.queue.wait_claim({}, {.owner = "A", .lease_for = 1h, .wait = 0ms});
+    CHECK(first->payload == "before");
+    CHECK(q.queue.finish(*first));
+
+    q.clock.set(at(0) + 10h);
+    waiting next{q.queue, {.owner = "A", .lease_for = 1h}};
+    CHECK(next.is_waiting());
+    q.clock.set(at(0));
+    CHECK(next.is_waiting());
+    q.queue.enqueue({.payload = "after"});
+    CHECK(next.got.get()->payload == "after");
+}
+
 TEMPLATE_TEST_CASE("dead rows do not keep a wait from the job behind them", "[wait]", EVERY_STORE) {
     queue_in<TestType> q;
     q.queue.enqueue({.payload = "dead", .deadline = at(5)});
