@@ -92,7 +92,8 @@ public:
 
     /// Waits until there is a job in one of the queues (earlier named ones first; none named: `default`) and takes it.
     /// Nothing: the stop was asked for, or `terms.wait` is over, which runs on the clock's pace. Wakes for a commit by
-    /// any thread or process, and at the instant at which a delay or a lease ends.
+    /// any thread or process, and at the instant at which a delay or a lease ends; half a second later at most for what
+    /// says nothing: a joined commit that was not published, another program's.
     std::optional<lease> wait_claim(const std::stop_token& stop, const claim_terms& terms) {
         detail::check_terms(terms);
         detail::check_length("wait", terms.wait);
@@ -103,15 +104,15 @@ public:
         const detail::waiter waiter{clock_, store_, stop, terms.wait};
         for (;;) {
             const std::uint32_t seen = waiter.changes();
-            std::optional<instant> next = next_vesting(queues);
-            if (next && !rules::must_wait(*next, now())) {
+            const std::optional<instant> next = next_vesting(queues);
+            const bool has_vested = next && !rules::must_wait(*next, now());
+            if (has_vested) {
                 std::vector<lease> taken = take(terms.owner, terms.lease_for, queues, 1);
                 if (!taken.empty()) {
                     return first_of(std::move(taken));
                 }
-                next.reset();  // somebody else was faster: look again on the next change
             }
-            if (!waiter.wait(seen, next)) {
+            if (!waiter.wait(seen, has_vested ? next_to_come(queues) : next)) {
                 return std::nullopt;
             }
         }
@@ -310,6 +311,13 @@ private:
         return answer;
     }
 
+    /// The next instant at which there may be something, after a claim that got nothing: somebody was faster, or all
+    /// that had vested was set aside. What has vested all the same cannot be taken yet; only a change can tell when.
+    std::optional<instant> next_to_come(std::span<const std::string_view> queues) const {
+        const std::optional<instant> next = next_vesting(queues);
+        return next && rules::must_wait(*next, now()) ? next : std::nullopt;
+    }
+
     template <class Open, class Work>
     decltype(auto) transact_in(const Open& open, Work&& work) {
         detail::session_mark::refuse_plain_verb(this);
@@ -342,7 +350,7 @@ private:
     void tell(std::span<const event> events) const {
         for (const event& what : events) {
             if (told()) {
-                options_.on_event(what);
+                detail::told_later::tell(options_.on_event, what);
             }
         }
     }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <leasehold/sink.hpp>
 #include <leasehold/time.hpp>
@@ -55,4 +57,43 @@ struct queue_options {
     event_sink on_event{};  ///< told of what has been committed
 };
 
+namespace detail {
+
+/// While it lives, what this thread's calls would tell is kept; it is told when it goes. For who holds something of its
+/// own around a call, and shall hold nothing around the telling.
+class told_later {
+public:
+    told_later() noexcept : outer_{std::exchange(innermost(), this)} {}
+    told_later(const told_later&) = delete;
+    told_later& operator=(const told_later&) = delete;
+    ~told_later() {
+        innermost() = outer_;
+        for (const auto& [sink, what] : kept_) {
+            tell(*sink, what);
+        }
+    }
+
+    /// Tells the sink, or keeps it for later.
+    static void tell(const event_sink& sink, const event& what) {
+        if (told_later* const later = innermost()) {
+            try {
+                later->kept_.emplace_back(&sink, what);
+                return;
+            } catch (...) {  // NOLINT(bugprone-empty-catch): no memory to keep it in: it is told at once
+            }
+        }
+        sink(what);
+    }
+
+private:
+    static told_later*& innermost() noexcept {
+        static thread_local told_later* current = nullptr;
+        return current;
+    }
+
+    told_later* outer_;
+    std::vector<std::pair<const event_sink*, event>> kept_{};
+};
+
+}  // namespace detail
 }  // namespace leasehold

@@ -54,8 +54,8 @@ struct delivered {
 
 struct ledger_options {
     sqlite_options file{};
-    /// How long an ID is remembered. One that is forgotten is unknown again, and its effect is made anew: longer than
-    /// any sender may still try. Unset: for ever.
+    /// How long an ID is remembered, by the ledger's clock and from its first delivery on. One that is forgotten is
+    /// unknown again, and its effect is made anew: longer than any sender may still try. Unset: for ever.
     std::optional<millis> forget_after{};
 };
 

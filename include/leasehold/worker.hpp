@@ -90,7 +90,7 @@ public:
     /// Begins the job that was claimed first, runs its handler on this thread, and settles it; what the store does not
     /// answer is tried again by the next `beat`. Says whether there was a job.
     bool handle() {
-        std::optional<lease> next = bench_.jobs().take();
+        std::optional<detail::waiting_job> next = bench_.jobs().take();
         if (!next) {
             return false;
         }
@@ -102,9 +102,16 @@ public:
         return true;
     }
 
-    /// Tells the handlers whose time is over, renews the leases of all others in one transaction, and tries again what
-    /// could not be settled. Says whether the store answered.
-    bool beat() { return bench_.beat(); }
+    /// Tells the handlers whose time is over, renews the leases of all others in one transaction, gives back what has
+    /// waited too long, and tries again what could not be settled. Says whether the store answered.
+    bool beat() {
+        bench_.watch();
+        const bool renewed = bench_.renew();
+        bench_.watch();
+        bench_.give_back_what_waits_too_long();
+        const bool concluded = bench_.conclude_kept();
+        return sent_back() && concluded && renewed;
+    }
 
     /// The stop: no more claims, and what has not begun is released, unspent. `beat` looks to the time that running
     /// handlers have from here on.
@@ -112,11 +119,20 @@ public:
         close();
         bench_.watch();
         bench_.give_back();
+        sent_back();
     }
 
 private:
     using clock_type = std::remove_cvref_t<decltype(std::declval<Queue&>().clock())>;
     using bench_type = detail::workbench<Queue, Handler>;
+
+    bool sent_back() {
+        bool answered = true;
+        while (answered && bench_.is_sending_back()) {
+            answered = bench_.send_back();
+        }
+        return answered;
+    }
 
     class shift {
     public:
@@ -156,28 +172,25 @@ private:
     void close() noexcept {
         bench_.closing().close();
         bench_.jobs().wake();
-        bell_.ring();
+        bench_.alarm().ring();
     }
 
     /// A slot's thread: one job after the other.
     void work() {
         const std::stop_token stop = bench_.closing().stop_token();
-        while (std::optional<lease> next = bench_.jobs().take(stop, [this] { claim_waiting(); })) {
-            bench_.guarded(worker_error::task::giving_up, next->id, [&] {
+        while (std::optional<detail::waiting_job> next = bench_.jobs().take(stop, [this] { claim_waiting(); })) {
+            bench_.guarded(worker_error::task::giving_up, next->held.id, [&] {
                 auto work = bench_.begin(std::move(*next));
-                if (work.is_urgent) {
-                    bell_.ring();
-                }
                 bench_.perform(work);
-                for (std::int32_t tries = 1; !bench_.conclude(work); ++tries) {
-                    pause(tries, [&] { return work.job->time_left() <= millis{}; });
+                while (!bench_.conclude(work)) {
+                    pause(work.tries, [&] { return work.at.job().time_left() <= millis{}; });
                 }
             });
             if (stop.stop_requested()) {
-                bell_.ring();
+                bench_.alarm().ring();
             }
         }
-        bell_.ring();
+        bench_.alarm().ring();
     }
 
     void claim_waiting() {
@@ -190,36 +203,59 @@ private:
         }
     }
 
-    /// The thread of the beats, which is also the one that settles what others have left.
+    /// Something that is due at a time, and again sooner where it has failed.
+    struct duty {
+        pace_point next = pace_point::max();
+        std::int32_t failures = 0;
+
+        void note(pace_point now, bool went_well, pace_point regular, millis sooner) noexcept {
+            failures = went_well ? 0 : failures + 1;
+            next = went_well ? regular : saturating_add(now, sooner);
+        }
+    };
+
+    /// The thread of the beats, which also gives back what has not begun.
     void keep_beating(const std::stop_token& over) {
         const std::stop_callback wake{over, ring_};
         const millis renew_every = *bench_.options().renew_every;
-        pace_point next = saturating_add(bench_.pace(), renew_every);
-        std::int32_t failures = 0;
+        duty beats{saturating_add(bench_.pace(), renew_every)};
+        duty returns{};
         bool has_given_back = false;
         while (!over.stop_requested()) {
-            const std::uint32_t heard = bell_.read();
+            const std::uint32_t heard = bench_.alarm().read();
             const pace_point now = bench_.pace();
-            if (bench_.closing().is_closing() && !std::exchange(has_given_back, true)) {
-                bench_.guarded(worker_error::task::giving_up, {}, [this] { bench_.give_back(); });
-                next = now;
-            }
-            if (bench_.must_beat_soon() || now >= next) {
-                failures = bench_.beat() ? 0 : failures + 1;
-                const millis shorter = std::min(between_tries_.after(failures), renew_every);
-                next = saturating_add(now, failures == 0 ? renew_every : shorter);
-            }
-            sleep(heard, next);
+            beats.next =
+                std::min(beats.next, saturating_add(now, renew_every));  // a test's clock may have stepped back
+            bench_.guarded(worker_error::task::renewing, {}, [&] {
+                if (bench_.closing().is_closing() && !std::exchange(has_given_back, true)) {
+                    bench_.give_back();
+                } else if (now >= bench_.next_give_back()) {
+                    bench_.give_back_what_waits_too_long();
+                }
+                if (bench_.must_beat_soon() || now >= beats.next) {
+                    const bool renewed = bench_.renew();
+                    bench_.alarm().ring();  // some tokens may have to be fired
+                    const millis sooner = std::min(between_tries_.after(beats.failures + 1), renew_every);
+                    beats.note(now, renewed, saturating_add(now, renew_every), sooner);
+                }
+                if (bench_.is_sending_back() &&
+                    (returns.failures == 0 || now >= returns.next || bench_.closing().is_over())) {
+                    const bool sent = bench_.send_back();
+                    returns.note(now, sent, now, between_tries_.after(returns.failures + 1));
+                }
+            });
+            const pace_point returns_next = bench_.is_sending_back() ? returns.next : bench_.next_give_back();
+            sleep(heard, std::min(beats.next, returns_next));
         }
     }
 
     /// Fires tokens in time, also while the store keeps the beats waiting; until the stop, and until no job is left.
     void supervise() {
         for (;;) {
-            const std::uint32_t heard = bell_.read();
+            const std::uint32_t heard = bench_.alarm().read();
             pace_point next = pace_point::max();
             bench_.guarded(worker_error::task::renewing, {}, [&] { next = bench_.watch(); });
-            if (bench_.closing().is_closing() && bench_.jobs().are_empty()) {
+            if (bench_.closing().is_closing() && bench_.is_empty()) {
                 return;
             }
             sleep(heard, next);
@@ -231,7 +267,7 @@ private:
         constexpr std::chrono::milliseconds longest_sleep = bench_type::before_long / 2;
         const millis left = saturating_subtract(until, bench_.pace());
         if (left > millis{}) {
-            bell_.wait(heard, std::min<millis>(left, longest_sleep).to_chrono());
+            bench_.alarm().wait(heard, std::min<millis>(left, longest_sleep).to_chrono());
         }
     }
 
@@ -240,8 +276,8 @@ private:
     void pause(std::int32_t tries, const Enough& enough) const {
         const std::uint64_t whose = std::hash<std::thread::id>{}(std::this_thread::get_id());
         const pace_point end = saturating_add(bench_.pace(), between_tries_.after(tries, whose));
-        for (std::uint32_t heard = bell_.read(); bench_.pace() < end && !bench_.closing().is_over() && !enough();
-             heard = bell_.read()) {
+        for (std::uint32_t heard = bench_.alarm().read();
+             bench_.pace() < end && !bench_.closing().is_over() && !enough(); heard = bench_.alarm().read()) {
             sleep(heard, end);
         }
     }
@@ -249,8 +285,7 @@ private:
     bench_type bench_;
     backoff between_tries_{
         .first = std::chrono::milliseconds{50}, .most = std::chrono::seconds{5}, .jitter_percent = 50};
-    mutable detail::bell bell_{};
-    ringing ring_{&bell_};
+    ringing ring_{&bench_.alarm()};
     std::atomic<bool> is_running_ = false;
     std::int32_t failed_claims_ = 0;  // in a row; of the slot that claims
 };

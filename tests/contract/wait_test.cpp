@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/places.hpp"
@@ -101,13 +102,39 @@ TEMPLATE_TEST_CASE("a wait ends with the stop, and with its time on the clock's 
 }
 
 /// A store whose waiters sleep until somebody wakes them, however long that takes.
-struct sleepy_store : memory_store {
-    void await(std::uint32_t seen, millis) const { memory_store::await(seen, 1h); }
+template <class Store>
+struct sleepy : Store {
+    explicit sleepy(Store store) : Store{std::move(store)} {}
+    void await(std::uint32_t seen, millis) const { Store::await(seen, 1h); }
 };
+template <class Store>
+sleepy(Store) -> sleepy<Store>;
+
+TEMPLATE_TEST_CASE("commits themselves wake who waits: nobody has to look", "[wait]", EVERY_STORE) {
+    TestType place;
+    manual_clock clock;
+    basic_lease_queue queue{sleepy{place.store()}, clock};
+    waiting first{queue, {.owner = "A", .lease_for = 1h}};
+    CHECK(first.is_waiting());
+    queue.enqueue({.payload = "x"});
+    const auto held = first.got.get();
+    REQUIRE(held);
+
+    waiting second{queue, {.owner = "A", .lease_for = 1h}};
+    CHECK(second.is_waiting());
+    CHECK(queue.release(*held));
+    const auto again = second.got.get();
+    REQUIRE(again);
+
+    waiting third{queue, {.owner = "A", .lease_for = 1h}};
+    CHECK(third.is_waiting());
+    queue.transact([&](auto& session) { CHECK(session.fail(*again, "e")); });
+    CHECK(third.got.get()->token == claim_token{3});
+}
 
 TEST_CASE("a clock that is set wakes who waits, and so does the stop: nobody has to look", "[wait]") {
     manual_clock clock;
-    basic_lease_queue queue{sleepy_store{}, clock};
+    basic_lease_queue queue{sleepy{memory_store{}}, clock};
     queue.enqueue({.payload = "x", .delay = 10h});
     waiting first{queue, {.owner = "A", .lease_for = 1h}};
     CHECK(first.is_waiting());
@@ -157,6 +184,29 @@ TEMPLATE_TEST_CASE("dead rows do not keep a wait from the job behind them", "[wa
     CHECK(claim.is_waiting());
     q.clock.set(at(10));
     CHECK(claim.got.get()->payload == "alive");
+}
+
+/// A store that sleeps through the look that is due anyway, and wakes for nearer instants alone.
+struct drowsy_store : memory_store {
+    void await(std::uint32_t seen, millis at_most) const {
+        memory_store::await(seen, at_most < millis{300ms} ? at_most : millis{1h});
+    }
+};
+
+TEST_CASE("a dead row that is set aside on the way does not hide the instant of the next", "[wait]") {
+    basic_lease_queue queue{drowsy_store{}, process_clock{}};
+    queue.enqueue({.payload = "dead", .priority = 1, .expires_in = 20ms});
+    REQUIRE(queue.claim("A", 1h));
+    queue.enqueue({.payload = "later", .delay = 100ms});
+    std::stop_source stop;
+    auto got = std::async(std::launch::async,
+                          [&] { return queue.wait_claim(stop.get_token(), {.owner = "A", .lease_for = 1h}); });
+    const bool in_time = got.wait_for(10s) == std::future_status::ready;
+    stop.request_stop();  // where it sleeps on, this ends it, with nothing
+    const auto held = got.get();
+    CHECK(in_time);
+    REQUIRE(held);
+    CHECK(held->payload == "later");
 }
 
 TEMPLATE_TEST_CASE("several who wait get a job each", "[wait]", EVERY_STORE) {

@@ -39,7 +39,7 @@ def check(page, line, source, expected, arguments):
         (folder / "program.cpp").write_text(source, encoding="utf-8")
         command = [arguments.compiler, "-std=c++20", *arguments.flags.split(), f"-I{arguments.include.resolve()}", "program.cpp",
                    "-o", "program", *arguments.libraries.split()]
-        built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        built = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
         if built.returncode != 0:
             print(f"{where}: does not compile\n{built.stderr}")
             return False

@@ -154,7 +154,9 @@ TEMPLATE_TEST_CASE("through kills, stops and ends every effect is made exactly o
     }
     CHECK(lapses > 0);
     CHECK(found_there > 0);
-    CHECK(kinds[0] + kinds[1] + kinds[2] > 3);
+    for (const int times : kinds) {
+        CHECK(times > 0);
+    }
 }
 
 TEMPLATE_TEST_CASE("a process that was stopped past its lease learns of that before it commits anything", "[worker]",

@@ -301,6 +301,8 @@ TEMPLATE_TEST_CASE("transact on the caller's connection begins, runs, commits an
     app.database.exec("ROLLBACK");
     application<TestType> elsewhere;
     CHECK_THROWS_WITH(app.queue.transact(elsewhere.database, [](auto&) {}), contains("another file"));
+    SQLite::Database without{app.folder / "without.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
+    CHECK_THROWS_WITH(app.queue.transact(without, [](auto&) {}), contains("another file"));
     CHECK(sqlite3_get_autocommit(elsewhere.database.getHandle()) != 0);
 }
 

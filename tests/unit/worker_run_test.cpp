@@ -204,7 +204,7 @@ TEMPLATE_TEST_CASE("at the drain's end the tokens fire, and every handler is wai
     const auto step_until = [&](auto done) {
         while (!done()) {
             std::this_thread::sleep_for(1ms);
-            q.clock.advance(10ms);
+            q.clock.advance(2ms);
         }
     };
     step_until([&] { return q.queue.find(job_id{1})->state == job_state::ready; });
@@ -294,12 +294,19 @@ TEMPLATE_TEST_CASE("a stop at any moment around a claim strands nothing", "[work
     }
     const statistics now = queue.stats();
     REQUIRE(now.queues.size() == 1);
+    CHECK(runs > 0);
     CHECK(now.queues[0].leased == 0);
     CHECK(now.queues[0].finished == static_cast<std::uint64_t>(runs.load()));
     CHECK(now.queues[0].finished + now.queues[0].ready == rounds);
-    for (const record& left : queue.list({.state = job_state::ready, .limit = 1000}).items) {
-        CHECK(left.attempt == 0);
-        CHECK(left.lapses == 0);
+    for (page<record> part; part.next || part.items.empty();) {
+        part = queue.list({.state = job_state::ready, .after = part.next.value_or(job_id{}), .limit = 1000});
+        for (const record& left : part.items) {
+            CHECK(left.attempt == 0);
+            CHECK(left.lapses == 0);
+        }
+        if (!part.next) {
+            break;
+        }
     }
     const worker_counts counts = w.counts();
     CHECK(counts.claimed == counts.finished + counts.released);
@@ -353,6 +360,67 @@ TEMPLATE_TEST_CASE("commit_in: a lease that was lost takes the effect back", "[w
     CHECK(w.handle());
     CHECK(q.effects() == 0);
     CHECK(w.counts() == worker_counts{.claimed = 1, .lost = 1});
+}
+
+TEMPLATE_TEST_CASE("commit_in: a verb of the same job inside it is an error, not a wait", "[worker]",
+                   places::rollback_file, places::wal_file) {
+    with_effects<TestType> q;
+    q.queue.enqueue({.payload = "x"});
+    worker w{q.queue, {.owner = "W"}, [&](const claimed_job&, auto& context) {
+                 CHECK(context.commit_in(q.database, [&](auto&) {
+                     CHECK_THROWS_AS(context.checkpoint("b"), std::logic_error);
+                     CHECK_THROWS_AS(context.settle(done{}), std::logic_error);
+                     CHECK_THROWS_AS(context.leave_receipt("n"), std::logic_error);
+                     CHECK_THROWS_AS(context.commit_in(q.database, [](auto&) {}), std::logic_error);
+                     q.database.exec("INSERT INTO effect VALUES ('e')");
+                 }));
+             }};
+    w.claim();
+    CHECK(w.handle());
+    CHECK(q.effects() == 1);
+    CHECK(w.counts() == worker_counts{.claimed = 1, .settled = 1});
+}
+
+TEST_CASE("a beat that was held off is made up for", "[worker]") {
+    manual_clock clock;
+    basic_lease_queue queue{memory_store{}, clock};
+    queue.enqueue({.payload = "x"});
+    using queue_type = decltype(queue);
+    detail::running_job<queue_type> job{queue, std::move(*queue.claim("A", 1h)), pace_point::max()};
+    {
+        const detail::running_job<queue_type>::beats_held_off outer{job};
+        { const detail::running_job<queue_type>::beats_held_off inner{job}; }
+        CHECK_FALSE(job.announce_beat(pace_point{}));
+    }
+    CHECK(job.took_missed_beat());
+    CHECK_FALSE(job.took_missed_beat());
+    CHECK(job.announce_beat(pace_point{}));
+    CHECK(job.enter_beat(pace_point{}));
+    CHECK_FALSE(job.took_missed_beat());
+}
+
+TEST_CASE("a slot for which there is no room waits, and does not claim", "[worker]") {
+    detail::places places{2, 0};
+    std::vector<lease> one(1);
+    places.put(std::move(one), 0);
+    CHECK_FALSE(places.take()->is_ahead);
+    std::stop_source stop;
+    std::atomic<int> claims = 0;
+    std::thread slot;
+    {
+        const auto others = places.reserve_all_and_mine();
+        CHECK(others.size() == 2);
+        slot = std::thread{[&] {
+            CHECK_FALSE(places.take(stop.get_token(), [&] {
+                ++claims;
+                stop.request_stop();
+            }));
+        }};
+        std::this_thread::sleep_for(50ms);
+        CHECK(claims == 0);
+    }
+    slot.join();
+    CHECK(claims == 1);
 }
 
 TEMPLATE_TEST_CASE("commit_in holds this job's beats off, and what it throws takes nothing but its own work back",

@@ -101,7 +101,8 @@ inline int run_courier(const delivery_options& options) {
             report("settled");
         }
     };
-    leasehold::lease_queue queue{{options.jobs, {.busy_timeout = 30s}}, {}, {.on_event = tell}};
+    // Half a lease: a renewal that had to wait for the lock can be tried again.
+    leasehold::lease_queue queue{{options.jobs, {.busy_timeout = options.lease / 2}}, {}, {.on_event = tell}};
     httplib::Client receiver{"127.0.0.1", options.port};
     receiver.set_keep_alive(true);
     receiver.set_tcp_nodelay(true);  // else a small request waits 40 ms for the last one's acknowledgement

@@ -131,7 +131,8 @@ public:
     template <class Again>
     void commit(const Again& again) {
         if (!in_transaction()) {
-            throw store_error{"committing: the engine has ended the transaction, and nothing of it stands", 0, true};
+            throw store_error{"committing: the transaction has ended before: by the engine, or by the work in it", 0,
+                              true};
         }
         int tries = 0;
         fault why;

@@ -66,8 +66,7 @@ public:
     /// another file, or has a transaction open.
     template <local_clock Clock>
     detail::sqlite::lent_transaction begin_on(SQLite::Database& connection, const Clock& clock) const {
-        const detail::sqlite::patience until{shared_->options.busy_timeout};
-        return {connection, identity(), single_reading::of(clock), shared_->waiters, until};
+        return {connection, identity(), single_reading::of(clock), shared_->waiters, shared_->options.busy_timeout};
     }
 
     detail::sqlite::view view() const {

@@ -105,7 +105,9 @@ private:
             throw std::logic_error{
                 "join: the connection has no transaction that holds the write lock (begin it with BEGIN IMMEDIATE)"};
         }
-        if (read_meta(on_).identity != identity_) {
+        const bool has_queue = sqlite3_table_column_metadata(on_.handle(), "main", "leasehold_meta", nullptr, nullptr,
+                                                             nullptr, nullptr, nullptr, nullptr) == SQLITE_OK;
+        if (!has_queue || read_meta(on_).identity != identity_) {
             throw std::logic_error{"join: the connection is to another file than the queue's"};
         }
     }
@@ -117,13 +119,14 @@ private:
 /// anything is read.
 class lent_connection {
 protected:
-    lent_connection(SQLite::Database& callers, patience until) : lent_{callers}, until_{until} {
+    lent_connection(SQLite::Database& callers, millis timeout) : lent_{callers}, timeout_{timeout} {
+        const patience until{timeout};
         if (lent_.in_transaction()) {
             throw std::logic_error{"transact: the connection has a transaction open already"};
         }
         for (int tries = 0; lent_.database().tryExec(begin_write.c_str()) != SQLITE_OK; ++tries) {
             const fault why = last_fault(lent_.handle(), false);
-            if (why.primary() != SQLITE_BUSY || !until_.nap(tries)) {
+            if (why.primary() != SQLITE_BUSY || !until.nap(tries)) {
                 raise(why, "taking the write lock");
             }
         }
@@ -136,21 +139,23 @@ protected:
         }
     }
 
+    /// Waits anew for readers: the work may have taken as long as it likes.
     void commit_lent() {
-        lent_.commit([this](int tries) { return until_.nap(tries); });
+        const patience until{timeout_};
+        lent_.commit([&](int tries) { return until.nap(tries); });
     }
 
 private:
     connection lent_;
-    patience until_;
+    millis timeout_;
 };
 
 /// A transaction of ours on a caller's connection.
 class lent_transaction : lent_connection, public joined_transaction {
 public:
     lent_transaction(SQLite::Database& callers, const store_id& identity, single_reading clock, gate& waiters,
-                     patience until)
-        : lent_connection{callers, until}, joined_transaction{callers, identity, clock}, waiters_{waiters} {}
+                     millis timeout)
+        : lent_connection{callers, timeout}, joined_transaction{callers, identity, clock}, waiters_{waiters} {}
 
     void commit() {
         commit_lent();

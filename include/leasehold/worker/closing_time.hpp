@@ -42,7 +42,8 @@ public:
             return {};
         }
         const std::lock_guard lock{mutex_};
-        const pace_point drain_end = drain_end_ ? *drain_end_ : saturating_add(now, drain_timeout_);
+        const pace_point latest = saturating_add(now, drain_timeout_);  // also where a test's clock has stepped back
+        const pace_point drain_end = std::min(drain_end_.value_or(latest), latest);
         drain_end_ = drain_end;
         const pace_point end = saturating_add(drain_end, grace_);
         is_over_ = now >= end;

@@ -21,6 +21,12 @@ namespace leasehold {
 
 namespace detail {
 
+/// What a repetition shows of an outcome whose answer was lost.
+inline ending ending_of(const outcome& what) noexcept {
+    const bool gives_back = std::holds_alternative<retry>(what) || std::holds_alternative<release_unspent>(what);
+    return gives_back ? ending::gives_it_back : ending::ends_the_job;
+}
+
 /// Says to the queue what a job has come to.
 template <class Queue>
 settlement present(Queue& queue, const marker& round, const outcome& what, const backoff& retry_after) {
@@ -44,8 +50,9 @@ settlement present(Queue& queue, const marker& round, const outcome& what, const
 
 }  // namespace detail
 
-/// What a handler may ask and say while it runs. Its verbs throw `store_error` as the queue's do; where one of them was
-/// refused, the lease is lost, and `stop_token` has fired.
+/// What a handler may ask and say while it runs. Its verbs throw `store_error` as the queue's do. Where a checkpoint or
+/// a settlement is refused that the handler has not made needless itself, the lease is lost, and `stop_token` has
+/// fired. A verb inside another (in `commit_in`'s work), or inside a session of the queue's, is a `std::logic_error`.
 template <class Queue>
 class job_context {
 public:
@@ -72,7 +79,14 @@ public:
     /// Settles the job now; what the handler returns is not looked at after that. Not `settled`, which would say
     /// nothing: `std::invalid_argument`.
     settlement settle(const outcome& what) {
-        return job_.conclude([&](const marker& round) { return detail::present(queue(), round, what, retry_after_); });
+        const settlement answer = job_.conclude(detail::ending_of(what), [&](const marker& round) {
+            return detail::present(queue(), round, what, retry_after_);
+        });
+        const done* const finished = std::get_if<done>(&what);
+        if (!job_.is_concluded() && finished != nullptr && !finished->receipt.empty()) {
+            (void)!job_.leave_receipt(finished->receipt);
+        }
+        return answer;
     }
 
     /// An effect in the queue's own file and the job's `finish`, together or not at all: on `database`, a connection of
@@ -85,7 +99,8 @@ public:
     template <class Connection, class Work>
     settlement commit_in(Connection& database, const Work& work) {
         const typename detail::running_job<Queue>::beats_held_off hold{job_};
-        return job_.conclude([&](const marker& round) {
+        bool is_done = false;
+        const auto in_one = [&](const marker& round) {
             settlement answer;
             try {
                 queue().transact(database, [&](auto& session) {
@@ -94,11 +109,13 @@ public:
                     if (!answer) {
                         throw refused{};
                     }
+                    is_done = true;
                 });
             } catch (const refused&) {  // NOLINT(bugprone-empty-catch): rolled back, and the answer says why
             }
             return answer;
-        });
+        };
+        return job_.conclude(detail::ending::ends_the_job, in_one, [&] { return is_done; });
     }
 
 private:

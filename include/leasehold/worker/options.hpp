@@ -27,14 +27,14 @@ struct worker_error {
         claiming,   ///< tried again after a while
         renewing,   ///< tried again while the lease lasts
         settling,   ///< tried again while the lease lasts
-        giving_up,  ///< a job could not be settled until the end: its lease runs out by itself, its attempt is spent
+        giving_up,  ///< a job: its lease runs out by itself, and its attempt stays spent
         leaving_a_receipt,
     };
 
     task doing{};
     job_id id{};                 ///< 0 where it is not about one job
     std::string what{};          ///< the fault's own text
-    std::exception_ptr cause{};  ///< the fault; nothing for `giving_up`
+    std::exception_ptr cause{};  ///< the fault; nothing where it is only that time is over
 };
 
 constexpr std::string_view to_text(worker_error::task doing) noexcept {
@@ -59,11 +59,15 @@ struct worker_options {
     backoff retry_after{};                    ///< where a failed handler does not say it itself
     millis drain_timeout = std::chrono::seconds{30};  ///< so long running handlers may go on after the stop,
     millis grace = std::chrono::seconds{5};           ///< and so long after their token has fired
-    std::optional<millis> max_hold{};  ///< a handler that has run so long is renewed no more; unset: never
-    millis min_start{};                ///< a job with less than that left is not begun; below the lease
-    std::size_t claim_ahead = 0;       ///< so many more than there are handlers; their leases run while they wait
-    sink<worker_error> on_error{};     ///< on the worker's threads
-    sink<settlement> on_loss{};        ///< the queue refused what a handler's job had come to; once a job
+    /// A handler that has run so long is renewed no more: another has the job at `max_hold` + lease, later by as much
+    /// as the last renewal waited for the store's lock. Unset: never.
+    std::optional<millis> max_hold{};
+    /// A job that was claimed ahead and has less than that left, or whose deadline is nearer, is not begun: it goes
+    /// back unspent. Below the lease.
+    millis min_start{};
+    std::size_t claim_ahead = 0;    ///< so many more than there are handlers; their leases run while they wait
+    sink<worker_error> on_error{};  ///< on the worker's threads
+    sink<settlement> on_loss{};     ///< the queue refused what a handler's job had come to; once a job
 };
 
 namespace detail {
@@ -78,21 +82,23 @@ inline void check_between(const char* what, millis value, millis least, millis m
 
 /// The options with what was left open filled in.
 inline worker_options checked(worker_options options) {
-    check_claim(options.owner, options.lease);
+    check_name("owner", options.owner);
     for (const std::string& queue : options.queues) {
-        check_name("queue", queue);
+        check_name("queues", queue);
     }
+    constexpr std::chrono::milliseconds shortest{2};
+    check_between("lease", options.lease, shortest, longest, "it is 2 ms or more, so that it can be renewed");
     if (options.queues.empty()) {
         options.queues.emplace_back("default");
     }
-    constexpr millis instant_{};
+    constexpr millis zero{};
     constexpr std::chrono::milliseconds one{1};
     const millis below_lease = std::chrono::milliseconds{options.lease.count() - 1};
     if (!options.renew_every) {
         options.renew_every = std::max<millis>(one, std::chrono::milliseconds{options.lease.count() / 3});
     }
     check_between("renew_every", *options.renew_every, one, below_lease, "it is above zero and below the lease");
-    check_between("min_start", options.min_start, instant_, below_lease, "it is not negative, and below the lease");
+    check_between("min_start", options.min_start, zero, below_lease, "it is not negative, and below the lease");
     check_between("max_hold", options.max_hold.value_or(one), one, longest, "it is longer than zero");
     check_length("drain_timeout", options.drain_timeout);
     check_length("grace", options.grace);

@@ -7,12 +7,17 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <leasehold/basic_session.hpp>
 #include <leasehold/errors.hpp>
+#include <leasehold/event.hpp>
 #include <leasehold/job.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/marker.hpp>
@@ -38,8 +43,12 @@ struct claimed_job {
 
 namespace detail {
 
+/// A verb that ends a round, by what a repetition of it shows where its answer was lost.
+enum class ending : std::uint8_t { ends_the_job, gives_it_back };
+
 /// A job that a worker holds, and the only current marker of its lease. One call at a time uses the marker: a verb of
-/// the handler's or the worker's, or a beat; so a renewal never crosses a completion.
+/// the handler's or the worker's, or a beat; so a renewal never crosses a completion. Events of such a call are told
+/// after it, when the marker is free again.
 template <class Queue>
 class running_job {
 public:
@@ -67,13 +76,24 @@ public:
     pace_point local_until() const noexcept { return local_until_.load(); }
     millis time_left() const { return queue_.time_left(local_until()); }
     std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+    /// How many renewals have succeeded.
+    std::uint64_t renewals() const noexcept { return renewals_.load(); }
 
     /// Whether the job is settled, and it was this round that did it.
     bool is_concluded() const noexcept { return concluded_.load(); }
     /// Whether a verb that ends the round was said, and its answer lost. For who has just said it.
-    bool is_end_unknown() const noexcept { return is_end_unknown_; }
-    /// The answer to a verb that would have settled the job, had the round still held it.
-    const std::optional<settlement>& refused() const noexcept { return refused_; }
+    bool is_end_unknown() const noexcept { return unknown_end_.has_value(); }
+
+    /// What a verb that would have settled the job was answered, had the round still held it.
+    std::optional<settlement> refused() const {
+        const std::lock_guard lock{mutex_};
+        return refused_;
+    }
+    /// What a beat was answered, where that shows that the round has lost the job: more than that it was given back.
+    std::optional<settlement> seen_lost() const {
+        const std::lock_guard lock{mutex_};
+        return seen_lost_;
+    }
 
     /// The right to use the marker, until it goes.
     class use {
@@ -94,10 +114,10 @@ public:
     /// No beat begins while it lives.
     class beats_held_off {
     public:
-        explicit beats_held_off(running_job& of) : of_{of} { of_.hold_off(true); }
+        explicit beats_held_off(running_job& of) : of_{of} { of_.hold_off(1); }
         beats_held_off(const beats_held_off&) = delete;
         beats_held_off& operator=(const beats_held_off&) = delete;
-        ~beats_held_off() { of_.hold_off(false); }
+        ~beats_held_off() { of_.hold_off(-1); }
 
     private:
         running_job& of_;
@@ -108,64 +128,81 @@ public:
     settlement say(const Verb& verb) {
         settlement answer;
         {
+            const told_later events;
             const use mine = enter();
             make_sure();
             answer = verb(std::as_const(held_));
-            lost_ = lost_ || !answer;
+            lost_ = lost_ || (!answer && !concluded_);
         }
         tell_if_lost();
         return answer;
     }
 
     /// A verb that ends the round. Where an earlier one's answer was lost, and it is seen now that it stood, the job is
-    /// concluded whatever this one's answer is.
-    template <class Verb>
-    settlement conclude(const Verb& verb) {
+    /// concluded whatever this one's answer is. `may_stand()`: whether a verb that has thrown `store_unknown` had come
+    /// as far as its commit.
+    template <class Verb, class MayStand>
+    settlement conclude(ending how, const Verb& verb, const MayStand& may_stand) {
         settlement answer;
         {
+            const told_later events;
             const use mine = enter();
             make_sure();
             try {
                 answer = verb(std::as_const(held_));
             } catch (const store_unknown&) {
-                is_end_unknown_ = true;
+                if (may_stand()) {
+                    unknown_end_ = how;
+                }
                 throw;
             }
-            if (answer || (is_end_unknown_ && is_our_doing(answer))) {
+            if (answer || is_our_doing(answer)) {
                 concluded_ = true;
             } else if (!concluded_) {
                 lost_ = true;
+                const std::lock_guard lock{mutex_};
                 refused_ = answer;
             }
         }
         tell_if_lost();
         return answer;
     }
+    template <class Verb>
+    settlement conclude(ending how, const Verb& verb) {
+        return conclude(how, verb, [] { return true; });
+    }
 
     /// What is said of an effect, whoever holds the job by now.
     settlement leave_receipt(std::string_view note) {
+        const told_later events;
         const use mine = enter();
         return queue_.leave_receipt(held_, note);
     }
 
     // ---- For the beat -----------------------------------------------------------------------------------------------
 
-    /// The marker for a beat; nothing where there is nothing to renew, or nothing may be.
+    /// Whether there is something to renew, and it may be. Then verbs that come after this wait for `enter_beat`, so
+    /// that a handler of many checkpoints does not keep its beat out.
+    bool announce_beat(pace_point now) {
+        const std::lock_guard lock{mutex_};
+        if (is_spared(now) || (in_use_ && user_ == std::this_thread::get_id())) {
+            return false;
+        }
+        beat_waits_ = true;
+        return true;
+    }
+
+    /// The marker for a beat that was announced; nothing where there is nothing to renew by now.
     std::optional<use> enter_beat(pace_point now) {
         std::unique_lock lock{mutex_};
-        const auto spared = [&] { return beats_held_off_ || concluded_ || lost_ || now >= hold_until_; };
-        if (spared()) {
-            return std::nullopt;
-        }
-        // Verbs that come after this one wait, so that a handler of many checkpoints does not keep its beat out.
-        beat_waits_ = true;
         left_.wait(lock, [&] { return !in_use_; });
         beat_waits_ = false;
-        if (spared()) {
+        if (is_spared(now)) {
             left_.notify_all();
             return std::nullopt;
         }
         in_use_ = true;
+        user_ = std::this_thread::get_id();
         return use{*this};
     }
 
@@ -179,25 +216,38 @@ public:
     }
 
     lease& held() noexcept { return held_; }
-    /// Whether a renewal could move the lease's end. To be asked before the first beat.
-    bool can_be_longer() const noexcept { return !held_.deadline || held_.lease_until < *held_.deadline; }
     bool is_lost() const noexcept { return lost_; }
     void note_unknown_renewal() noexcept { is_renewal_unknown_ = true; }
 
-    /// A handler that has settled the job by itself has lost nothing.
-    void note_beat(const settlement& answer) noexcept {
+    /// A handler that has settled the job by itself has lost nothing. Whether one has, or an operator has taken the job
+    /// away, cannot be told where it was only given back: the handler's own word counts then.
+    void note_beat(const settlement& answer) {
         if (answer) {
             local_until_ = held_.local_until;
-        } else if (answer.ended_by_presented()) {
+            ++renewals_;
+        } else if (is_our_doing(answer)) {
             concluded_ = true;
         } else {
             lost_ = true;
+            if (answer.why != verdict::not_leased) {
+                const std::lock_guard lock{mutex_};
+                seen_lost_ = answer;
+            }
         }
     }
+
+    /// Whether a beat was due while they were held off, and has not been made up for.
+    bool took_missed_beat() noexcept { return missed_beat_.exchange(false); }
+
+    /// Whether a renewal could move the lease's end. To be asked before there is a beat.
+    bool can_be_longer() const noexcept { return !held_.deadline || held_.lease_until < *held_.deadline; }
 
     /// Fires the token where the round is over, by the store's word or by its own reckoning, or has been held for as
     /// long as it may. Says when it is to be asked again.
     pace_point tell_if_over(pace_point now) {
+        if (concluded_) {
+            return pace_point::max();
+        }
         if (lost_ || now >= hold_until_ || time_left() <= millis{}) {
             stop_.request_stop();
             return pace_point::max();
@@ -207,10 +257,17 @@ public:
     void tell() { stop_.request_stop(); }
 
 private:
+    /// Throws `std::logic_error` where it would wait for the caller itself: inside `commit_in`, and where the caller
+    /// has a session open on the queue.
     use enter() {
+        session_mark::refuse_plain_verb(&queue_);
         std::unique_lock lock{mutex_};
+        if (in_use_ && user_ == std::this_thread::get_id()) {
+            throw std::logic_error{"job_context: a verb inside another one of the same job"};
+        }
         left_.wait(lock, [&] { return !in_use_ && !beat_waits_; });
         in_use_ = true;
+        user_ = std::this_thread::get_id();
         return use{*this};
     }
 
@@ -222,9 +279,17 @@ private:
         left_.notify_all();
     }
 
-    void hold_off(bool yes) {
+    void hold_off(int more) {
         const std::lock_guard lock{mutex_};
-        beats_held_off_ = yes;
+        beats_held_off_ += more;
+    }
+
+    bool is_spared(pace_point now) {
+        if (concluded_ || lost_ || now >= hold_until_) {
+            return true;
+        }
+        missed_beat_ = missed_beat_ || beats_held_off_ > 0;
+        return beats_held_off_ > 0;
     }
 
     void tell_if_lost() {
@@ -233,9 +298,11 @@ private:
         }
     }
 
-    /// Whether a refusal shows that what was said before it stands: the round has ended the job, or given it back.
-    static bool is_our_doing(const settlement& answer) noexcept {
-        return answer.ended_by_presented() || answer.why == verdict::not_leased;
+    /// Whether a refusal shows that what was said before it stands: the round has ended the job (by the queue itself,
+    /// perhaps), or given it back (or an operator has revoked it since: that cannot be told apart).
+    bool is_our_doing(const settlement& answer) const noexcept {
+        return answer.ended_by_presented() ||
+               (unknown_end_ == ending::gives_it_back && answer.why == verdict::not_leased);
     }
 
     Queue& queue_;
@@ -246,15 +313,19 @@ private:
     std::stop_source stop_{};
     std::atomic<bool> concluded_ = false;
     std::atomic<bool> lost_ = false;
-    std::optional<settlement> refused_{};  // of the handler's thread
-    bool is_end_unknown_ = false;          // used by who has the use
+    std::atomic<bool> missed_beat_ = false;
+    std::atomic<std::uint64_t> renewals_ = 0;
+    std::optional<ending> unknown_end_{};  // used by who has the use
     bool is_renewal_unknown_ = false;      // the same
 
-    std::mutex mutex_{};
+    mutable std::mutex mutex_{};
     std::condition_variable left_{};
+    std::thread::id user_{};
     bool in_use_ = false;
     bool beat_waits_ = false;
-    bool beats_held_off_ = false;
+    int beats_held_off_ = 0;
+    std::optional<settlement> refused_{};
+    std::optional<settlement> seen_lost_{};
 };
 
 }  // namespace detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <concepts>
@@ -10,27 +9,30 @@
 #include <cstdint>
 #include <exception>
 #include <iterator>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include <leasehold/bell.hpp>
 #include <leasehold/clock.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/marker.hpp>
 #include <leasehold/settlement.hpp>
 #include <leasehold/time.hpp>
+#include <leasehold/worker/assignment.hpp>
 #include <leasehold/worker/closing_time.hpp>
 #include <leasehold/worker/context.hpp>
 #include <leasehold/worker/counts.hpp>
 #include <leasehold/worker/options.hpp>
 #include <leasehold/worker/outcome.hpp>
 #include <leasehold/worker/places.hpp>
+#include <leasehold/worker/returns.hpp>
 #include <leasehold/worker/roster.hpp>
 #include <leasehold/worker/running_job.hpp>
 
@@ -41,17 +43,7 @@ namespace leasehold::detail {
 template <class Queue, class Handler>
 class workbench {
 public:
-    using member = running_job<Queue>;
-
-    /// A job that has begun, and what it has come to so far.
-    struct assignment {
-        std::shared_ptr<member> job{};
-        bool is_urgent = false;  ///< something is due for it before long
-        std::optional<outcome> come_to{};
-        bool is_outcome_refused = false;
-        bool is_handlers_doing = false;  ///< the handler has settled the job, or tried to, and the answer was lost
-        bool is_taken = false;           ///< the queue took what it has come to
-    };
+    using work = assignment<Queue>;
 
     /// Who sleeps in between, to do what is due, sleeps no longer than half of this.
     static constexpr std::chrono::milliseconds before_long{200};
@@ -60,7 +52,7 @@ public:
         : queue_{queue},
           options_{std::move(options)},
           handler_{std::move(handler)},
-          places_{options_.concurrency + options_.claim_ahead},
+          places_{options_.concurrency, options_.claim_ahead},
           closing_{options_.drain_timeout, options_.grace} {}
     workbench(const workbench&) = delete;
     workbench& operator=(const workbench&) = delete;
@@ -71,11 +63,13 @@ public:
     places& jobs() noexcept { return places_; }
     closing_time& closing() noexcept { return closing_; }
     const closing_time& closing() const noexcept { return closing_; }
+    /// Rung where something is due before long.
+    bell& alarm() const noexcept { return alarm_; }
     pace_point pace() const { return pace_of(queue_.clock()); }
     worker_counts counts() const { return tally_.read(); }
 
-    /// Whether a job has begun since the last time this was asked that may not last until the next beat.
-    bool must_beat_soon() noexcept { return beat_soon_.exchange(false); }
+    /// Whether nothing is in work, or on its way.
+    bool is_empty() const { return places_.are_empty() && returns_.are_done(); }
 
     // ---- Claims -----------------------------------------------------------------------------------------------------
 
@@ -94,68 +88,82 @@ public:
                 fill(got, room.size());
             }
         });
-        accept(std::move(got));
+        accept(std::move(got), 0);
         return answered;
     }
 
     // ---- One job ----------------------------------------------------------------------------------------------------
 
-    /// From here on the job is renewed. Where there is no memory for that, its place is free again.
-    assignment begin(lease held) {
+    /// From here on the job is renewed.
+    work begin(waiting_job next) {
         const pace_point hold_until =
             options_.max_hold ? saturating_add(pace(), *options_.max_hold) : pace_point::max();
-        assignment work;
-        try {
-            work.job = std::make_shared<member>(queue_, std::move(held), hold_until);
-            roster_.add(work.job);
-        } catch (...) {
-            places_.leave();
-            throw;
-        }
+        work begun{{places_, roster_, queue_, std::move(next.held), hold_until}, next.is_ahead};
         // What has waited here may not last until the next beat: less than half of what a lease has beyond one.
         const std::int64_t beyond = options_.lease.count() - options_.renew_every->count();
         const millis enough = std::chrono::milliseconds{options_.renew_every->count() + beyond / 2};
-        const millis left = work.job->time_left();
-        const bool beat_soon = left < enough && work.job->can_be_longer();
-        if (beat_soon) {
+        const millis left = begun.at.job().time_left();
+        if (left < enough && begun.at.can_be_longer()) {
             beat_soon_ = true;
+            alarm_.ring();
+        } else if (std::min(left, options_.max_hold.value_or(left)) < before_long) {
+            alarm_.ring();
         }
-        work.is_urgent = beat_soon || std::min(left, options_.max_hold.value_or(left)) < before_long;
-        return work;
+        return begun;
     }
 
     /// Runs the handler, unless there is too little time left for that.
-    void perform(assignment& work) {
-        work.come_to = too_late(*work.job);
-        if (!work.come_to) {
-            work.come_to = called(*work.job);
-            work.is_handlers_doing = work.job->is_concluded() || work.job->is_end_unknown();
+    void perform(work& begun) {
+        member& job = begun.at.job();
+        begun.come_to = too_late(job, begun.is_ahead);
+        if (!begun.come_to) {
+            begun.come_to = called(job);
+            begun.is_handlers_doing = job.is_concluded() || job.is_end_unknown();
         }
     }
 
     /// Settles the job by what it has come to. False: the store did not answer, and there is time to try again.
-    bool conclude(assignment& work) {
-        const member& job = *work.job;
+    bool conclude(work& begun) {
+        const member& job = begun.at.job();
+        if (std::holds_alternative<settled>(*begun.come_to) && job.is_end_unknown() && !job.is_concluded()) {
+            // It stands, and then this is refused; or it does not.
+            begun.come_to = failed("settled, it said, but the store had not answered, nor done it");
+        }
         const bool is_to_be_told =
-            !job.is_concluded() && !job.refused() && !std::holds_alternative<settled>(*work.come_to);
-        if (is_to_be_told && !tried(work)) {
-            return gives_up(work);
+            !job.is_concluded() && !job.refused() && !std::holds_alternative<settled>(*begun.come_to);
+        if (is_to_be_told && !tried(begun)) {
+            return gives_up(begun);
         }
-        if (job.refused()) {
-            lose(work);
-        } else if (work.is_handlers_doing && !work.is_taken) {
-            tally_.count(settled{});
+        if (const auto refused = job.refused() ? job.refused() : job.seen_lost(); refused && !job.is_concluded()) {
+            lose(begun, *refused);
         } else {
-            tally_.count(*work.come_to);
+            const bool is_ours = begun.is_taken || (job.is_end_unknown() && !begun.is_handlers_doing);
+            tally_.count(is_ours ? *begun.come_to : outcome{settled{}});
         }
-        leave(work);
         return true;
     }
 
-    /// To be concluded later.
-    void keep(assignment work) {
+    /// To be concluded by a later `conclude_kept`.
+    void keep(work begun) {
         const std::lock_guard lock{mutex_};
-        left_.push_back(std::move(work));
+        kept_.push_back(std::move(begun));
+    }
+
+    /// False where the store did not answer.
+    bool conclude_kept() {
+        std::vector<work> kept;
+        {
+            const std::lock_guard lock{mutex_};
+            kept.swap(kept_);
+        }
+        bool all = true;
+        for (work& begun : kept) {
+            if (!conclude(begun)) {
+                keep(std::move(begun));
+                all = false;
+            }
+        }
+        return all;
     }
 
     // ---- Beats ------------------------------------------------------------------------------------------------------
@@ -167,28 +175,55 @@ public:
         return std::min(roster_.watch(now, phase.is_drained), phase.next_look);
     }
 
-    /// Renews what is held, and tries again what could not be settled. False where the store did not answer.
-    bool beat() {
-        watch();
-        const bool renewed = guarded(worker_error::task::renewing, {}, [&] {
+    /// Renews what is held. False where the store did not answer.
+    bool renew() {
+        return guarded(worker_error::task::renewing, {}, [&] {
             if (!closing_.is_over()) {
-                roster_.renew(queue_, options_.lease, pace());
+                roster_.renew(queue_, options_.lease, [this] { return pace(); });
             }
         });
-        watch();
-        return conclude_kept() && renewed;
     }
 
-    /// Releases what was claimed and has not begun.
+    /// Whether a beat is due before its time: for a job that has begun late, or for one that was held off.
+    bool must_beat_soon() { return beat_soon_.exchange(false) || roster_.took_missed_beat(); }
+
+    // ---- What has not begun, and goes back --------------------------------------------------------------------------
+
+    /// All of it, because of the stop.
     void give_back() {
-        while (std::optional<lease> next = places_.take()) {
-            assignment work = begin(std::move(*next));
-            work.come_to = release_unspent{};
-            if (!conclude(work)) {
-                keep(std::move(work));
-            }
-        }
+        returns_.add(places_.take_out([](const waiting_job&) { return true; }));
     }
+
+    /// What has too little of its lease left, because it was claimed ahead: before it lapses, its attempt spent.
+    void give_back_what_waits_too_long() {
+        returns_.add(places_.take_out([this](const waiting_job& each) {
+            return each.is_ahead && queue_.time_left(each.held) < least_while_waiting();
+        }));
+    }
+
+    /// When that is to be called again.
+    pace_point next_give_back() const { return saturating_subtract(places_.first_end_ahead(), least_while_waiting()); }
+
+    /// Some of what goes back, in one transaction. False where the store did not answer.
+    bool send_back() {
+        std::vector<job_id> lapsed;
+        const bool answered = guarded(worker_error::task::settling, {}, [&] {
+            returns_.send(
+                [&](const settlement& answer, bool is_back) {
+                    if (is_back) {
+                        tally_.count(release_unspent{});
+                    } else {
+                        tally_.count_loss();
+                        options_.on_loss(answer);
+                    }
+                },
+                [&](const lease& held) { return closing_.is_over() || queue_.time_left(held) <= millis{}; },
+                [&](const lease& held) { lapsed.push_back(held.id); });
+        });
+        std::for_each(lapsed.begin(), lapsed.end(), [this](job_id id) { lapse(id); });
+        return answered;
+    }
+    bool is_sending_back() const noexcept { return !returns_.are_done(); }
 
     /// Whether `call` came to its end; what it throws is reported.
     template <class Call>
@@ -203,7 +238,10 @@ public:
     }
 
 private:
+    using member = running_job<Queue>;
+
     claim_terms terms() const { return {options_.owner, options_.lease, options_.queues}; }
+    millis least_while_waiting() const { return std::max(options_.min_start, *options_.renew_every); }
 
     /// Claims until there are so many, earlier named queues first.
     void fill(std::vector<lease>& got, std::size_t most) {
@@ -217,24 +255,26 @@ private:
         }
     }
 
-    /// Keeps what was claimed for who is free; where the stop was faster, gives it back.
-    void accept(std::vector<lease> got) {
+    /// Keeps what was claimed for who is free, or soon is; where the stop was faster, gives it back.
+    void accept(std::vector<lease> got, std::size_t soon_free) {
         if (got.empty()) {
             return;
         }
         tally_.count_claims(got.size());
-        guarded(worker_error::task::giving_up, got.front().id, [&] { places_.put(std::move(got)); });
+        guarded(worker_error::task::giving_up, got.front().id, [&] { places_.put(std::move(got), soon_free); });
         if (closing_.is_closing()) {
-            give_back();
+            guarded(worker_error::task::giving_up, {}, [&] { give_back(); });
+            alarm_.ring();
         }
     }
 
-    std::optional<outcome> too_late(const member& job) const {
-        constexpr std::chrono::milliseconds any{1};
+    std::optional<outcome> too_late(const member& job, bool is_ahead) const {
         if (closing_.is_closing()) {
             return release_unspent{};
         }
-        if (job.time_left() >= std::max<millis>(options_.min_start, any)) {
+        constexpr std::chrono::milliseconds any{1};
+        const millis left = job.time_left();
+        if (left >= std::max<millis>(options_.min_start, any)) {
             return std::nullopt;
         }
         const std::optional<instant> deadline = job.job().deadline;
@@ -243,7 +283,8 @@ private:
             // Nobody else has more time for it either: at its deadline a claim sets it aside.
             return release_unspent{.after = std::max(to_deadline, millis{})};
         }
-        return release_unspent{};
+        // A fresh lease is as long as any other would be.
+        return is_ahead || left < any ? std::optional<outcome>{release_unspent{}} : std::nullopt;
     }
 
     outcome called(member& job) noexcept {
@@ -254,12 +295,13 @@ private:
                 handler_(job.job(), context);
                 return done{};
             } else {
-                return outcome{handler_(job.job(), context)};
+                outcome said{handler_(job.job(), context)};
+                return said.valueless_by_exception() ? failed("the outcome holds nothing") : std::move(said);
             }
         } catch (const std::exception& error) {
             return failed(error.what());
         } catch (const std::string& error) {
-            return failed(error.c_str());
+            return failed(error);
         } catch (const char* error) {
             return failed(error);
         } catch (...) {
@@ -268,6 +310,9 @@ private:
     }
 
     static outcome failed(const char* error) noexcept {
+        return failed(std::string_view{error == nullptr ? "what was thrown has no text" : error});
+    }
+    static outcome failed(std::string_view error) noexcept {
         retry again;
         try {
             again.error = error;
@@ -276,80 +321,87 @@ private:
         return again;
     }
 
-    /// Whether the queue has answered. A job that is done makes room for the next, which the same commit claims.
-    bool tried(assignment& work) {
-        const job_id id = work.job->job().round.id;
-        const done* const finished = std::get_if<done>(&*work.come_to);
-        const places::reservation room =
-            finished != nullptr && !closing_.is_closing() ? places_.reserve_one_more() : places_.reserve_none();
-        std::vector<lease> next;
+    /// Whether the queue has answered.
+    bool tried(work& begun) {
         try {
-            const settlement answer = work.job->conclude([&](const marker& round) -> settlement {
-                if (room.size() == 0) {
-                    return present(queue_, round, *work.come_to, options_.retry_after);
-                }
-                finished_and_claimed both = queue_.finish_and_claim(round, finished->result, terms());
-                if (both.next) {
-                    next.push_back(std::move(*both.next));
-                }
-                return std::move(both.finished);
-            });
-            work.is_taken = static_cast<bool>(answer);
-            accept(std::move(next));
+            tell(begun);
             return true;
         } catch (const std::invalid_argument& refused) {
-            if (!std::exchange(work.is_outcome_refused, true)) {
-                work.come_to = failed(refused.what());  // the handler's fault, not the store's
-                return tried(work);
+            if (!std::exchange(begun.is_outcome_refused, true)) {
+                begun.come_to = failed(refused.what());  // the handler's fault, not the store's
+                return tried(begun);
             }
-            report(worker_error::task::settling, id, refused.what());
+            note_failure(begun, refused.what());
         } catch (const std::exception& error) {
-            report(worker_error::task::settling, id, error.what());
+            note_failure(begun, error.what());
         }
         return false;
     }
 
-    /// Once there is no time left to try again.
-    bool gives_up(assignment& work) {
-        if (!closing_.is_over() && work.job->time_left() > millis{}) {
+    /// A job that is done makes room for the next, which the same commit claims; but only once, where the answer is
+    /// lost, or each repetition would claim one that nobody knows of.
+    void tell(work& begun) {
+        member& job = begun.at.job();
+        const done* const finished = std::get_if<done>(&*begun.come_to);
+        const bool goes_on = finished != nullptr && !closing_.is_closing() && !job.is_end_unknown();
+        const places::reservation room = goes_on ? places_.reserve_all_and_mine() : places_.reserve_none();
+        std::vector<lease> next;
+        const settlement answer = job.conclude(ending_of(*begun.come_to), [&](const marker& round) -> settlement {
+            if (room.size() == 0) {
+                return present(queue_, round, *begun.come_to, options_.retry_after);
+            }
+            finished_and_claimed both = queue_.finish_and_claim(round, finished->result, terms());
+            if (both.next) {
+                next.push_back(std::move(*both.next));
+            }
+            return std::move(both.finished);
+        });
+        begun.is_taken = static_cast<bool>(answer);
+        if (!next.empty() && options_.claim_ahead > 0) {
+            guarded(worker_error::task::claiming, {}, [&] { fill(next, room.size()); });
+        }
+        accept(std::move(next), 1);
+    }
+
+    /// Where renewals succeed and this does not, again and again, it is not the store that is in trouble.
+    void note_failure(work& begun, const char* why) {
+        constexpr std::int32_t enough = 8;
+        const std::uint64_t renewals = begun.at.job().renewals();
+        report(worker_error::task::settling, begun.at.job().job().round.id, why);
+        begun.renewals_then = begun.tries++ == 0 ? renewals : begun.renewals_then;
+        if (begun.tries >= enough && renewals > begun.renewals_then + 1) {
+            begun.come_to = failed(why);
+        }
+    }
+
+    /// Once there is no time left to try again, or it is known that the job is another's.
+    bool gives_up(work& begun) {
+        const member& job = begun.at.job();
+        if (const auto lost = job.seen_lost()) {
+            lose(begun, *lost);
+            return true;
+        }
+        if (!closing_.is_over() && job.time_left() > millis{}) {
             return false;
         }
-        tally_.count_lapse();
-        report(worker_error::task::giving_up, work.job->job().round.id,
-               "the store took no answer: the lease runs out by itself, and its attempt stays spent");
-        leave(work);
+        lapse(job.job().round.id);
         return true;
     }
 
-    void lose(assignment& work) {
+    void lose(work& begun, const settlement& refused) {
         tally_.count_loss();
-        options_.on_loss(*work.job->refused());
-        const done* const said = std::get_if<done>(&*work.come_to);
+        options_.on_loss(refused);
+        const done* const said = std::get_if<done>(&*begun.come_to);
         if (said != nullptr && !said->receipt.empty()) {
-            guarded(worker_error::task::leaving_a_receipt, work.job->job().round.id,
-                    [&] { (void)!work.job->leave_receipt(said->receipt); });
+            guarded(worker_error::task::leaving_a_receipt, begun.at.job().job().round.id,
+                    [&] { (void)!begun.at.job().leave_receipt(said->receipt); });
         }
     }
 
-    void leave(const assignment& work) noexcept {
-        roster_.remove(work.job);
-        places_.leave();
-    }
-
-    bool conclude_kept() {
-        std::vector<assignment> kept;
-        {
-            const std::lock_guard lock{mutex_};
-            kept.swap(left_);
-        }
-        bool all = true;
-        for (assignment& work : kept) {
-            if (!conclude(work)) {
-                keep(std::move(work));
-                all = false;
-            }
-        }
-        return all;
+    void lapse(job_id id) {
+        tally_.count_lapse();
+        report(worker_error::task::giving_up, id,
+               "the store took no answer: the lease runs out by itself, and its attempt stays spent");
     }
 
     void report(worker_error::task doing, job_id id, const char* what) const noexcept {
@@ -365,10 +417,12 @@ private:
     places places_;
     closing_time closing_;
     roster<Queue> roster_{};
+    returns<Queue> returns_{queue_};
     tally tally_{};
+    mutable bell alarm_{};
     std::atomic<bool> beat_soon_ = false;
     std::mutex mutex_{};
-    std::vector<assignment> left_{};  // what the store did not take yet
+    std::vector<work> kept_{};  // what the store did not take yet
 };
 
 }  // namespace leasehold::detail
