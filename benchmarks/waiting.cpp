@@ -66,6 +66,15 @@ double cpu_seconds() {
     return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
+/// Whether all bars are met; each that is not says so.
+bool all_met = true;
+void expect(bool met, const char* bar) {
+    if (!met) {
+        std::cout << "  MISSED: " << bar << '\n';
+        all_met = false;
+    }
+}
+
 bool measure_wake(const std::string& path, int count) {
     int ends[2] = {};
     if (::pipe(&ends[0]) != 0) {
@@ -106,6 +115,8 @@ bool measure_wake(const std::string& path, int count) {
     ::waitpid(child, nullptr, 0);
     std::cout << "  commit to claim returned    median " << at_rank(wakes, 0.5) << " ms, p99 " << at_rank(wakes, 0.99)
               << " ms; a claim alone " << at_rank(alone, 0.5) << " ms\n";
+    expect(at_rank(wakes, 0.5) <= at_rank(alone, 0.5) + 2, "median within 2 ms of a claim alone");
+    expect(at_rank(wakes, 0.99) <= 20, "99th percentile within 20 ms");
     return true;
 }
 
@@ -115,8 +126,10 @@ void measure_idle(const std::string& path) {
     const double before = cpu_seconds();
     reads = 0;
     (void)!queue.wait_claim({}, {.owner = "A", .lease_for = 1h, .queues = {"none"}, .wait = 10s});
-    std::cout << "  idle for 10 s               " << (cpu_seconds() - before) * 10 << "% of a core, " << reads
-              << " reads\n";
+    const double percent = (cpu_seconds() - before) * 10;
+    std::cout << "  idle for 10 s               " << percent << "% of a core, " << reads << " reads\n";
+    expect(percent <= 1, "at most 1% of a core");
+    expect(reads <= 50, "at most 50 reads");
 }
 
 void measure_stop(const std::string& path) {
@@ -134,6 +147,7 @@ void measure_stop(const std::string& path) {
     }
     std::cout << "  stop to return              median " << at_rank(stops, 0.5) << " ms, longest " << at_rank(stops, 1)
               << " ms\n";
+    expect(at_rank(stops, 1) <= 200, "a stop within 200 ms");
 }
 
 bool run(journal_mode journal) {
@@ -155,5 +169,5 @@ bool run(journal_mode journal) {
 
 int main() {
     std::cout << "waiting" << std::fixed << std::setprecision(2) << '\n';
-    return run(journal_mode::rollback) && run(journal_mode::wal) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run(journal_mode::rollback) && run(journal_mode::wal) && all_met ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -9,8 +9,8 @@
 #include <stop_token>
 
 #include <leasehold/clock.hpp>
-#include <leasehold/manual_clock.hpp>
 #include <leasehold/rules.hpp>
+#include <leasehold/step_listener.hpp>
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>
 

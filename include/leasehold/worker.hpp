@@ -18,14 +18,14 @@
 
 #include <leasehold/bell.hpp>
 #include <leasehold/lease.hpp>
-#include <leasehold/manual_clock.hpp>
+#include <leasehold/step_listener.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/worker/backoff.hpp>
+#include <leasehold/worker/claimed_job.hpp>
 #include <leasehold/worker/context.hpp>
 #include <leasehold/worker/counts.hpp>
 #include <leasehold/worker/options.hpp>
 #include <leasehold/worker/outcome.hpp>
-#include <leasehold/worker/running_job.hpp>
 #include <leasehold/worker/workbench.hpp>
 
 namespace leasehold {
@@ -34,8 +34,8 @@ namespace leasehold {
 template <class Handler, class Queue>
 concept job_handler = std::invocable < Handler&,
         const claimed_job&, job_context<Queue>
-& > &&(std::is_void_v<std::invoke_result_t<Handler&, const claimed_job&, job_context<Queue>&>> ||
-       std::is_constructible_v<outcome, std::invoke_result_t<Handler&, const claimed_job&, job_context<Queue>&>>);
+& > &&(std::is_void_v<handler_result<Handler, Queue>> ||
+       std::is_constructible_v<outcome, handler_result<Handler, Queue>>);
 
 /// Runs a handler on the jobs of a queue: claims, renews, settles by what the handler returns, and stops in order.
 ///

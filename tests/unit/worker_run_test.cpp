@@ -400,7 +400,7 @@ TEST_CASE("a beat that was held off is made up for", "[worker]") {
 }
 
 TEST_CASE("a slot for which there is no room waits, and does not claim", "[worker]") {
-    detail::places places{2, 0};
+    detail::job_places places{2, 0};
     std::vector<lease> one(1);
     places.put(std::move(one), 0);
     CHECK_FALSE(places.take()->is_ahead);

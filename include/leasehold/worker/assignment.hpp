@@ -19,8 +19,8 @@ namespace leasehold::detail {
 template <class Queue>
 class posting {
 public:
-    /// Of a lease that `places::take` gave. Where there is no memory for it, its place is free again.
-    posting(places& where, roster<Queue>& on, Queue& queue, lease held, pace_point hold_until)
+    /// Of a lease that `job_places::take` gave. Where there is no memory for it, its place is free again.
+    posting(job_places& where, roster<Queue>& on, Queue& queue, lease held, pace_point hold_until)
         : where_{&where}, on_{&on} {
         try {
             job_ = std::make_shared<running_job<Queue>>(queue, std::move(held), hold_until);
@@ -49,7 +49,7 @@ public:
     bool can_be_longer() const noexcept { return can_be_longer_; }
 
 private:
-    places* where_;
+    job_places* where_;
     roster<Queue>* on_;
     std::shared_ptr<running_job<Queue>> job_{};
     bool can_be_longer_ = false;

@@ -14,6 +14,7 @@
 #include <leasehold/settlement.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/worker/backoff.hpp>
+#include <leasehold/worker/claimed_job.hpp>
 #include <leasehold/worker/outcome.hpp>
 #include <leasehold/worker/running_job.hpp>
 
@@ -136,5 +137,8 @@ private:
     detail::running_job<Queue>& job_;
     const backoff& retry_after_;
 };
+
+template <class Handler, class Queue>
+using handler_result = std::invoke_result_t<Handler&, const claimed_job&, job_context<Queue>&>;
 
 }  // namespace leasehold

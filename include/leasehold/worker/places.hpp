@@ -23,24 +23,24 @@ struct waiting_job {
 };
 
 /// How many jobs a worker may have, and those that it has claimed and not begun.
-class places {
+class job_places {
 public:
-    places(std::size_t handlers, std::size_t ahead) noexcept : handlers_{handlers}, most_{handlers + ahead} {}
-    places(const places&) = delete;
-    places& operator=(const places&) = delete;
-    ~places() = default;
+    job_places(std::size_t handlers, std::size_t ahead) noexcept : handlers_{handlers}, most_{handlers + ahead} {}
+    job_places(const job_places&) = delete;
+    job_places& operator=(const job_places&) = delete;
+    ~job_places() = default;
 
     /// Places that are claimed for, so that nobody else does it as well.
     class reservation {
     public:
-        reservation(places& of, std::size_t size) noexcept : of_{of}, size_{size} {}
+        reservation(job_places& of, std::size_t size) noexcept : of_{of}, size_{size} {}
         reservation(const reservation&) = delete;
         reservation& operator=(const reservation&) = delete;
         ~reservation() { of_.give_up(size_); }
         std::size_t size() const noexcept { return size_; }
 
     private:
-        places& of_;
+        job_places& of_;
         std::size_t size_;
     };
 

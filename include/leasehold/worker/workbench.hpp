@@ -60,7 +60,7 @@ public:
 
     Queue& queue() const noexcept { return queue_; }
     const worker_options& options() const noexcept { return options_; }
-    places& jobs() noexcept { return places_; }
+    job_places& jobs() noexcept { return places_; }
     closing_time& closing() noexcept { return closing_; }
     const closing_time& closing() const noexcept { return closing_; }
     /// Rung where something is due before long.
@@ -77,7 +77,7 @@ public:
     /// then without waiting. False where the store did not answer.
     template <class First>
     bool claim(const First& wait_for_first) {
-        const places::reservation room = places_.reserve_all();
+        const job_places::reservation room = places_.reserve_all();
         if (room.size() == 0 || closing_.is_closing()) {
             return true;
         }
@@ -288,10 +288,9 @@ private:
     }
 
     outcome called(member& job) noexcept {
-        using returned = std::invoke_result_t<Handler&, const claimed_job&, job_context<Queue>&>;
         try {
             job_context<Queue> context{job, options_.retry_after};
-            if constexpr (std::is_void_v<returned>) {
+            if constexpr (std::is_void_v<handler_result<Handler, Queue>>) {
                 handler_(job.job(), context);
                 return done{};
             } else {
@@ -344,7 +343,7 @@ private:
         member& job = begun.at.job();
         const done* const finished = std::get_if<done>(&*begun.come_to);
         const bool goes_on = finished != nullptr && !closing_.is_closing() && !job.is_end_unknown();
-        const places::reservation room = goes_on ? places_.reserve_all_and_mine() : places_.reserve_none();
+        const job_places::reservation room = goes_on ? places_.reserve_all_and_mine() : places_.reserve_none();
         std::vector<lease> next;
         const settlement answer = job.conclude(ending_of(*begun.come_to), [&](const marker& round) -> settlement {
             if (room.size() == 0) {
@@ -414,7 +413,7 @@ private:
     Queue& queue_;
     worker_options options_;
     Handler handler_;
-    places places_;
+    job_places places_;
     closing_time closing_;
     roster<Queue> roster_{};
     returns<Queue> returns_{queue_};
