@@ -20,6 +20,7 @@
 #include <leasehold/basic_session.hpp>
 #include <leasehold/clock.hpp>
 #include <leasehold/event.hpp>
+#include <leasehold/group_commit.hpp>
 #include <leasehold/job.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/rounds.hpp>
@@ -301,6 +302,11 @@ private:
         detail::session_mark::refuse_plain_verb(this);
         std::vector<event> events;
         auto answer = [&] {
+            if constexpr (grouping_store<Store, Clock>) {
+                if (options_.group_limit > 1) {
+                    return in_group(verb, events);
+                }
+            }
             auto transaction = store_.begin(clock_);
             detail::session session{transaction, told() ? &events : nullptr};
             auto result = verb(session);
@@ -309,6 +315,29 @@ private:
         }();  // the lock is gone from here on
         tell(events);
         return answer;
+    }
+
+    /// The same, together with what other threads do at the moment. May run the verb more than once.
+    template <class Verb>
+    auto in_group(const Verb& verb, std::vector<event>& events) {
+        using transaction = decltype(store_.begin(clock_));
+        using result = decltype(verb(std::declval<detail::session<transaction>&>()));
+        struct call final : detail::group_commit<transaction>::call {
+            call(const Verb& what, std::vector<event>* told) noexcept : verb{what}, events{told} {}
+            void run(transaction& in) override {
+                if (events != nullptr) {
+                    events->clear();
+                }
+                detail::session session{in, events};
+                answer.emplace(verb(session));
+            }
+            const Verb& verb;
+            std::vector<event>* events;
+            std::optional<result> answer{};
+        };
+        call mine{verb, told() ? &events : nullptr};
+        group_.run(mine, [this](std::chrono::steady_clock::time_point since) { return store_.begin(clock_, since); });
+        return std::move(*mine.answer);
     }
 
     /// The next instant at which there may be something, after a claim that got nothing: somebody was faster, or all
@@ -428,6 +457,8 @@ private:
     Store store_;
     Clock clock_;
     queue_options options_;
+    detail::group_commit<decltype(std::declval<Store&>().begin(std::declval<const Clock&>()))> group_{
+        options_.group_limit};
 };
 
 }  // namespace leasehold

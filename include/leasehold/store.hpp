@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -116,6 +117,13 @@ concept waitable_store = requires(const Store& store, std::uint32_t seen, millis
     { store.changes() } -> std::same_as<std::uint32_t>;
     store.await(seen, at_most);
     store.wake();
+};
+
+/// A store whose transactions may carry the calls of several threads: since a commit is what costs, and since the wait
+/// for its lock can be counted from the moment at which the call began.
+template <class Store, class Clock>
+concept grouping_store = requires(Store& store, const Clock& clock, std::chrono::steady_clock::time_point since) {
+    { store.begin(clock, since) } -> store_transaction;
 };
 
 /// Whether the clock's answer holds wherever the store reaches.

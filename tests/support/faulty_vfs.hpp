@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <mutex>
+
 #include <sqlite3.h>
 
 #include "vfs_shim.hpp"
@@ -11,16 +13,24 @@ public:
     using vfs_shim::operation;
 
     void fail(operation what, int after, int code) {
+        const std::lock_guard lock{mutex_};
         what_ = what;
         left_ = after;
         code_ = code;
         fired_ = false;
     }
-    void heal() { what_ = operation::none; }
-    bool fired() const { return fired_; }
+    void heal() {
+        const std::lock_guard lock{mutex_};
+        what_ = operation::none;
+    }
+    bool fired() const {
+        const std::lock_guard lock{mutex_};
+        return fired_;
+    }
 
 protected:
     int before(operation what) override {
+        const std::lock_guard lock{mutex_};
         if (what_ != what || left_-- > 0) {
             return SQLITE_OK;
         }
@@ -30,6 +40,7 @@ protected:
     }
 
 private:
+    mutable std::mutex mutex_{};
     operation what_ = operation::none;
     int left_ = 0;
     int code_ = SQLITE_OK;

@@ -15,10 +15,10 @@ class patience {
 public:
     using clock = std::chrono::steady_clock;
 
-    explicit patience(millis timeout) noexcept
+    explicit patience(millis timeout, clock::time_point since = clock::now()) noexcept
         // A hundred years are as good as for ever, and no sum below overflows.
-        : end_{clock::now() + std::chrono::milliseconds{std::clamp<std::int64_t>(
-                                  timeout.count(), 0, std::int64_t{100} * 365 * 86'400'000)}} {}
+        : end_{since + std::chrono::milliseconds{
+                           std::clamp<std::int64_t>(timeout.count(), 0, std::int64_t{100} * 365 * 86'400'000)}} {}
 
     clock::time_point end() const noexcept { return end_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -49,9 +50,11 @@ public:
         detail::sqlite::attach(on, axis, shared_->options.journal);
     }
 
+    /// Waits for the lock until the busy timeout, which runs from `since`, is over.
     template <local_clock Clock>
-    detail::sqlite::transaction begin(const Clock& clock) {
-        auto [turn, on] = shared_->writing.take(shared_->path, shared_->options);
+    detail::sqlite::transaction begin(const Clock& clock,
+                                      std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now()) {
+        auto [turn, on] = shared_->writing.take(shared_->path, shared_->options, since);
         return detail::sqlite::transaction{std::move(turn), on, single_reading::of(clock), shared_->waiters};
     }
 
