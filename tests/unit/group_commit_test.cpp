@@ -36,7 +36,8 @@ struct counting_store : sqlite_store {
 
 /// A queue whose file somebody else can lock, so that calls gather.
 struct crowded {
-    explicit crowded(queue_options how = {}, millis busy_timeout = 30s, synchronous_mode mode = synchronous_mode::off)
+    explicit crowded(queue_options how = {.group_limit = 64}, millis busy_timeout = 30s,
+                     synchronous_mode mode = synchronous_mode::off)
         : queue{counting_store{sqlite_store{path(), {.synchronous = mode, .busy_timeout = busy_timeout}}, begun}, clock,
                 std::move(how)},
           other{path(), SQLite::OPEN_READWRITE} {}
@@ -150,7 +151,7 @@ TEST_CASE("a call that fails takes nobody with it: each runs again alone", "[gro
 
 TEST_CASE("a commit that fails is the same error for all, and what became of it is the same too", "[group]") {
     faulty_vfs disk;
-    crowded q{{}, 30s, synchronous_mode::full};
+    crowded q{{.group_limit = 64}, 30s, synchronous_mode::full};
     q.before_unlock = [&] { disk.fail(faulty_vfs::operation::sync, 0, SQLITE_IOERR_FSYNC); };
     // The lock is held by one that has written nothing: its commit needs no disk.
     const auto thrown = q.gather(8, [&](std::size_t i) { q.queue.enqueue({.key = std::to_string(i)}); });
@@ -167,7 +168,7 @@ TEST_CASE("a commit that fails is the same error for all, and what became of it 
 }
 
 TEST_CASE("each call waits for the lock as long as its own timeout says, and not for those before it", "[group]") {
-    crowded q{{}, 300ms};
+    crowded q{{.group_limit = 64}, 300ms};
     q.other.exec("BEGIN IMMEDIATE");
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::thread> all;
@@ -198,10 +199,11 @@ TEST_CASE("events of a group are told to each call's own thread, after the commi
     std::atomic<int> right = 0;
     std::atomic<int> told = 0;
     crowded* self = nullptr;
-    crowded q{{.on_event = [&](const event& what) {
+    const auto listen = [&](const event& what) {
         ++told;
         right += what.key == mine && self->queue.find("default", mine) ? 1 : 0;
-    }}};
+    };
+    crowded q{{.on_event = listen, .group_limit = 64}};
     self = &q;
     q.gather(8, [&](std::size_t i) {
         mine = std::to_string(i);
