@@ -457,8 +457,7 @@ private:
     Store store_;
     Clock clock_;
     queue_options options_;
-    detail::group_commit<decltype(std::declval<Store&>().begin(std::declval<const Clock&>()))> group_{
-        options_.group_limit};
+    detail::group_commit<transaction_of<Store, Clock>> group_{options_.group_limit};
 };
 
 }  // namespace leasehold

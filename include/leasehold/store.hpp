@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <leasehold/clock.hpp>
@@ -135,6 +136,24 @@ template <class Clock, class Store>
 concept readable_in = requires(Store& store, const Clock& clock) {
     store.begin(clock);
 };
+
+namespace detail {
+
+template <class Store, class Clock>
+struct transaction_type {
+    struct type {};  // a pair that does not fit is refused elsewhere, with one message
+};
+template <class Store, class Clock>
+    requires readable_in<Clock, Store>
+struct transaction_type<Store, Clock> {
+    using type = decltype(std::declval<Store&>().begin(std::declval<const Clock&>()));
+};
+
+}  // namespace detail
+
+/// The write transactions that a store begins.
+template <class Store, class Clock>
+using transaction_of = typename detail::transaction_type<Store, Clock>::type;
 
 /// Whether a queue may be made of the two.
 template <class Clock, class Store>
