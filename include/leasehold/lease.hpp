@@ -13,9 +13,8 @@
 
 namespace leasehold {
 
-/// One successful claim, as its holder has it: the right to hold the job during [granted, lease_until). Move-only; its
-/// marker may be copied.
-struct lease : marker {
+/// What a claim hands over of a job.
+struct claimed_content {
     std::string key{};
     std::string queue{};
     std::string payload{};
@@ -23,7 +22,12 @@ struct lease : marker {
     std::string checkpoint{};         ///< what an earlier holder left for the next
     std::vector<receipt> receipts{};  ///< evidence of earlier rounds, oldest first: ask before you send again
     instant granted{};                ///< the clock's reading in the transaction that granted it
-    pace_point local_until{};         ///< the holder's own reckoning of `lease_until`
+};
+
+/// One successful claim, as its holder has it: the right to hold the job during [granted, lease_until). Move-only; its
+/// marker may be copied.
+struct lease : marker, claimed_content {
+    pace_point local_until{};  ///< the holder's own reckoning of `lease_until`
 
     lease() = default;
     explicit lease(marker round) : marker{std::move(round)} {}

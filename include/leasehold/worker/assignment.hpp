@@ -24,7 +24,6 @@ public:
         : where_{&where}, on_{&on} {
         try {
             job_ = std::make_shared<running_job<Queue>>(queue, std::move(held), hold_until);
-            can_be_longer_ = job_->can_be_longer();
             on.add(job_);
         } catch (...) {
             where.leave();
@@ -32,10 +31,7 @@ public:
         }
     }
     posting(posting&& other) noexcept
-        : where_{std::exchange(other.where_, nullptr)},
-          on_{other.on_},
-          job_{std::move(other.job_)},
-          can_be_longer_{other.can_be_longer_} {}
+        : where_{std::exchange(other.where_, nullptr)}, on_{other.on_}, job_{std::move(other.job_)} {}
     posting& operator=(posting&&) = delete;
     ~posting() {
         if (where_ != nullptr) {
@@ -45,14 +41,11 @@ public:
     }
 
     running_job<Queue>& job() const noexcept { return *job_; }
-    /// Whether a renewal could move the lease's end.
-    bool can_be_longer() const noexcept { return can_be_longer_; }
 
 private:
     job_places* where_;
     roster<Queue>* on_;
     std::shared_ptr<running_job<Queue>> job_{};
-    bool can_be_longer_ = false;
 };
 
 /// A job that has begun, and what it has come to so far.

@@ -36,7 +36,11 @@ public:
         reservation(job_places& of, std::size_t size) noexcept : of_{of}, size_{size} {}
         reservation(const reservation&) = delete;
         reservation& operator=(const reservation&) = delete;
-        ~reservation() { of_.give_up(size_); }
+        ~reservation() {
+            if (size_ > 0) {
+                of_.give_up(size_);
+            }
+        }
         std::size_t size() const noexcept { return size_; }
 
     private:

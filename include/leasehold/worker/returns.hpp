@@ -7,13 +7,14 @@
 #include <deque>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <leasehold/errors.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/settlement.hpp>
-#include <leasehold/values.hpp>
+#include <leasehold/worker/running_job.hpp>
 
 namespace leasehold::detail {
 
@@ -45,14 +46,15 @@ public:
         try {
             const std::vector<settlement> answers = queue_.release_many(some);
             for (std::size_t i = 0; i < some.size(); ++i) {
-                told(answers[i], answers[i] || (some[i].is_unknown && answers[i].why == verdict::not_leased));
+                told(answers[i], answers[i] || shows_it_stood(answers[i], some[i].unknown));
             }
             count_ -= some.size();
         } catch (const store_unknown&) {
-            put_back(some, true, is_over, lapsed);
+            std::for_each(some.begin(), some.end(), [](returning& each) { each.unknown = ending::gives_it_back; });
+            put_back(some, is_over, lapsed);
             throw;
         } catch (...) {
-            put_back(some, false, is_over, lapsed);
+            put_back(some, is_over, lapsed);
             throw;
         }
     }
@@ -60,7 +62,7 @@ public:
 private:
     struct returning : lease {
         explicit returning(lease held) : lease{std::move(held)} {}
-        bool is_unknown = false;  ///< it was said once, and the answer lost
+        std::optional<ending> unknown{};  ///< it was said once, and the answer lost
     };
 
     /// So many in one transaction: it is short, and beats come in between.
@@ -75,13 +77,12 @@ private:
     }
 
     template <class Over, class Lapsed>
-    void put_back(std::vector<returning>& some, bool is_unknown, const Over& is_over, const Lapsed& lapsed) {
+    void put_back(std::vector<returning>& some, const Over& is_over, const Lapsed& lapsed) {
         for (returning& each : some) {
             if (is_over(std::as_const(each))) {
                 lapsed(std::as_const(each));
                 --count_;
             } else {
-                each.is_unknown = each.is_unknown || is_unknown;
                 const std::lock_guard lock{mutex_};
                 jobs_.push_back(std::move(each));
             }

@@ -9,16 +9,13 @@
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <leasehold/basic_session.hpp>
 #include <leasehold/errors.hpp>
 #include <leasehold/event.hpp>
-#include <leasehold/job.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/marker.hpp>
 #include <leasehold/settlement.hpp>
@@ -26,12 +23,17 @@
 #include <leasehold/values.hpp>
 #include <leasehold/worker/claimed_job.hpp>
 
-namespace leasehold {
-
-namespace detail {
+namespace leasehold::detail {
 
 /// A verb that ends a round, by what a repetition of it shows where its answer was lost.
 enum class ending : std::uint8_t { ends_the_job, gives_it_back };
+
+/// Whether a refusal shows that what was said before it stands: the round has ended the job (by the queue itself,
+/// perhaps), or given it back, where the answer to that was lost (or an operator has revoked it since: that cannot be
+/// told apart). `unknown`: the verb whose answer was lost.
+inline bool shows_it_stood(const settlement& refusal, std::optional<ending> unknown) noexcept {
+    return refusal.ended_by_presented() || (unknown == ending::gives_it_back && refusal.why == verdict::not_leased);
+}
 
 /// A job that a worker holds, and the only current marker of its lease. One call at a time uses the marker: a verb of
 /// the handler's or the worker's, or a beat; so a renewal never crosses a completion. Events of such a call are told
@@ -43,15 +45,7 @@ public:
     running_job(Queue& queue, lease held, pace_point hold_until)
         : queue_{queue},
           held_{std::move(held)},
-          job_{held_,
-               held_.attempt,
-               std::move(held_.key),
-               std::move(held_.queue),
-               std::move(held_.payload),
-               held_.deadline,
-               std::move(held_.checkpoint),
-               std::move(held_.receipts),
-               held_.granted},
+          job_{{static_cast<claimed_content&&>(held_)}, held_, held_.attempt},
           hold_until_{hold_until},
           local_until_{held_.local_until} {}
     running_job(const running_job&) = delete;
@@ -188,9 +182,7 @@ public:
             left_.notify_all();
             return std::nullopt;
         }
-        in_use_ = true;
-        user_ = std::this_thread::get_id();
-        return use{*this};
+        return taken();
     }
 
     /// Asks the store where the lease ends, if the answer to a renewal was lost. Throws `store_error`. To be called by
@@ -226,9 +218,6 @@ public:
     /// Whether a beat was due while they were held off, and has not been made up for.
     bool took_missed_beat() noexcept { return missed_beat_.exchange(false); }
 
-    /// Whether a renewal could move the lease's end. To be asked before there is a beat.
-    bool can_be_longer() const noexcept { return !held_.deadline || held_.lease_until < *held_.deadline; }
-
     /// Fires the token where the round is over, by the store's word or by its own reckoning, or has been held for as
     /// long as it may. Says when it is to be asked again.
     pace_point tell_if_over(pace_point now) {
@@ -253,6 +242,11 @@ private:
             throw std::logic_error{"job_context: a verb inside another one of the same job"};
         }
         left_.wait(lock, [&] { return !in_use_ && !beat_waits_; });
+        return taken();
+    }
+
+    /// For who has the mutex, and has seen that nobody has the use.
+    use taken() noexcept {
         in_use_ = true;
         user_ = std::this_thread::get_id();
         return use{*this};
@@ -285,12 +279,7 @@ private:
         }
     }
 
-    /// Whether a refusal shows that what was said before it stands: the round has ended the job (by the queue itself,
-    /// perhaps), or given it back (or an operator has revoked it since: that cannot be told apart).
-    bool is_our_doing(const settlement& answer) const noexcept {
-        return answer.ended_by_presented() ||
-               (unknown_end_ == ending::gives_it_back && answer.why == verdict::not_leased);
-    }
+    bool is_our_doing(const settlement& answer) const noexcept { return shows_it_stood(answer, unknown_end_); }
 
     Queue& queue_;
     lease held_;  // used by who has the use
@@ -315,5 +304,4 @@ private:
     std::optional<settlement> seen_lost_{};
 };
 
-}  // namespace detail
-}  // namespace leasehold
+}  // namespace leasehold::detail

@@ -23,6 +23,7 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/marker.hpp>
+#include <leasehold/rules.hpp>
 #include <leasehold/settlement.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/worker/assignment.hpp>
@@ -98,12 +99,13 @@ public:
     work begin(waiting_job next) {
         const pace_point hold_until =
             options_.max_hold ? saturating_add(pace(), *options_.max_hold) : pace_point::max();
+        const bool can_be_longer = !rules::is_past(next.held.deadline, next.held.lease_until);
         work begun{{places_, roster_, queue_, std::move(next.held), hold_until}, next.is_ahead};
         // What has waited here may not last until the next beat: less than half of what a lease has beyond one.
         const std::int64_t beyond = options_.lease.count() - options_.renew_every->count();
         const millis enough = std::chrono::milliseconds{options_.renew_every->count() + beyond / 2};
         const millis left = begun.at.job().time_left();
-        if (left < enough && begun.at.can_be_longer()) {
+        if (left < enough && can_be_longer) {
             beat_soon_ = true;
             alarm_.ring();
         } else if (std::min(left, options_.max_hold.value_or(left)) < before_long) {
