@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -26,6 +25,7 @@
 #include <leasehold/sqlite/private_file.hpp>
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/schema.hpp>
+#include <leasehold/text.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
@@ -94,7 +94,7 @@ public:
         forget(on, now);
         std::optional<delivered> known = judged(on, name, content, round);
         if (!known) {
-            known = delivered{delivery::applied, made(on.database(), effect)};
+            known = delivered{delivery::applied, detail::text_returned_by(effect, on.database())};
             record(on, name, content, known->answer, round, now);
         }
         on.commit();
@@ -151,16 +151,6 @@ private:
                 .run();
         }
         return answer;
-    }
-
-    template <class Effect>
-    static std::string made(SQLite::Database& database, Effect&& effect) {
-        if constexpr (std::is_void_v<std::invoke_result_t<Effect, SQLite::Database&>>) {
-            effect(database);
-            return {};
-        } else {
-            return std::string{effect(database)};
-        }
     }
 
     static void record(connection& on, const std::string& id, std::string_view content, const std::string& answer,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 /// Text from outside: names must be valid, messages are made valid, and what is printed stays on its line.
 namespace leasehold::detail {
@@ -140,6 +141,17 @@ inline std::string readable(std::string_view name) {
         name.remove_prefix(length);
     }
     return plain ? text : '"' + text + '"';
+}
+
+/// What a call of the caller's returns, where that is a text or nothing.
+template <class Call, class Argument>
+std::string text_returned_by(Call&& call, Argument& argument) {
+    if constexpr (std::is_void_v<std::invoke_result_t<Call, Argument&>>) {
+        call(argument);
+        return {};
+    } else {
+        return std::string{call(argument)};
+    }
 }
 
 }  // namespace leasehold::detail

@@ -26,8 +26,11 @@ template <class Queue>
 struct at_work {
     using context = job_context<Queue>;
 
-    at_work(Queue& queue, worker_options options, body<Queue> handler)
-        : run{queue, told_of(std::move(options)), std::move(handler)} {}
+    /// `self`: for the handler, which is made before the worker is.
+    at_work(Queue& queue, worker_options options, body<Queue> handler, at_work** self)
+        : run{queue, told_of(std::move(options)), std::move(handler)} {
+        *self = this;
+    }
 
     worker_options told_of(worker_options options) {
         options.on_error = [this](const worker_error& error) { errors.push_back(to_text(error)); };
@@ -47,8 +50,9 @@ struct shop : queue_in<Place> {
     using context = job_context<queue_type>;
 
     at_work<queue_type> hire(worker_options options, body<queue_type> handler) {
-        return {this->queue, std::move(options), std::move(handler)};
+        return {this->queue, std::move(options), std::move(handler), &hired};
     }
+    at_work<queue_type>* hired = nullptr;  ///< the last of them
 
     record find(std::int64_t id) { return *this->queue.find(job_id{id}); }
     job_state state(std::int64_t id) { return find(id).state; }
@@ -204,7 +208,6 @@ TEMPLATE_TEST_CASE("what the handler has settled is not settled again, nor lost"
         s.queue.enqueue({.payload = "x"});
     }
     std::size_t i = 0;
-    at_work<typename shop<TestType>::queue_type>* self = nullptr;
     auto worker = s.hire(plain, [&](const claimed_job& job, auto& context) -> outcome {
         switch (++i) {
             case 1: CHECK(context.settle(done{"mine"})); return done{"not this"};
@@ -212,7 +215,7 @@ TEMPLATE_TEST_CASE("what the handler has settled is not settled again, nor lost"
             case 3: CHECK(context.settle(release_unspent{})); return settled{};
             case 4:  // by the queue itself; then a beat finds the job ended, by this round's own doing
                 CHECK(s.queue.finish(s.queue.find(job.round.id)->marker(), "by the queue"));
-                CHECK(self->run.beat());
+                CHECK(s.hired->run.beat());
                 CHECK_FALSE(context.stop_token().stop_requested());
                 return settled{};
             case 5:  // the same, and it does not say so
@@ -223,12 +226,11 @@ TEMPLATE_TEST_CASE("what the handler has settled is not settled again, nor lost"
                 CHECK(context.settle(done{}));
                 CHECK(context.settle(done{}).why == verdict::finished);  // once is enough, and it is no loss
                 CHECK(context.checkpoint("b").why == verdict::finished);
-                CHECK(self->run.beat());
+                CHECK(s.hired->run.beat());
                 CHECK_FALSE(context.stop_token().stop_requested());
                 return retry{};
         }
     });
-    self = &worker;
     for (int n = 0; n < 6; ++n) {
         worker.run.claim();
         CHECK(worker.run.handle());
@@ -290,8 +292,8 @@ TEMPLATE_TEST_CASE("a beat renews all that runs, in one transaction, and the han
                                        CHECK(context.time_left() == millis{900ms});
                                    }
                                    return done{};
-                               }};
-    self = &worker;
+                               },
+                               &self};
     CHECK(worker.run.claim());
     CHECK(worker.run.handle());
     CHECK(renewals.size() == 3);
@@ -305,7 +307,6 @@ TEMPLATE_TEST_CASE("a lost lease is told within one beat, its completion refused
     shop<TestType> s;
     s.queue.enqueue({.payload = "x"});
     s.queue.enqueue({.payload = "y"});
-    at_work<typename shop<TestType>::queue_type>* self = nullptr;
     bool first = true;
     auto worker = s.hire(plain, [&](const claimed_job& job, auto& context) -> outcome {
         if (!std::exchange(first, false)) {
@@ -315,12 +316,11 @@ TEMPLATE_TEST_CASE("a lost lease is told within one beat, its completion refused
         const auto other = s.queue.claim("other", 1h);
         CHECK(other->id == job.round.id);
         CHECK_FALSE(context.stop_token().stop_requested());
-        CHECK(self->run.beat());
+        CHECK(s.hired->run.beat());
         CHECK(context.stop_token().stop_requested());
-        CHECK(self->run.beat());
+        CHECK(s.hired->run.beat());
         return done{.result = "late", .receipt = "sent it all the same"};
     });
-    self = &worker;
     CHECK(worker.run.claim());
     CHECK(worker.run.handle());
     CHECK(s.state(1) == job_state::leased);
@@ -362,19 +362,17 @@ TEMPLATE_TEST_CASE("a lease that ends by the holder's own reckoning fires the to
                    "[worker]", EVERY_STORE) {
     shop<TestType> s;
     s.queue.enqueue({.payload = "x", .deadline = at(600)});
-    at_work<typename shop<TestType>::queue_type>* self = nullptr;
     auto worker = s.hire(plain, [&](const auto&, auto& context) -> outcome {
         CHECK(context.time_left() == millis{600ms});  // never longer than the deadline
         s.clock.set(at(599));
-        CHECK(self->run.beat());
+        CHECK(s.hired->run.beat());
         CHECK(context.time_left() == millis{1ms});
         CHECK_FALSE(context.stop_token().stop_requested());
         s.clock.set(at(600));
-        self->run.beat();
+        s.hired->run.beat();
         CHECK(context.stop_token().stop_requested());
         return done{};
     });
-    self = &worker;
     worker.run.claim();
     worker.run.handle();
     CHECK(worker.losses == std::vector{verdict::past_deadline});
@@ -384,21 +382,20 @@ TEMPLATE_TEST_CASE("max_hold ends the renewal of a handler that hangs: another h
                    "[worker]", EVERY_STORE) {
     shop<TestType> s;
     s.queue.enqueue({.payload = "x"});
-    at_work<typename shop<TestType>::queue_type>* self = nullptr;
     auto worker = s.hire(with([](auto& o) { o.max_hold = 2000ms; }), [&](const auto&, auto& context) -> outcome {
         for (int t = 300; t < 2000; t += 300) {
             s.clock.set(at(t));
-            CHECK(self->run.beat());
+            CHECK(s.hired->run.beat());
         }
         s.clock.set(at(1999));
-        CHECK(self->run.beat());
+        CHECK(s.hired->run.beat());
         CHECK_FALSE(context.stop_token().stop_requested());
         s.clock.set(at(2000));
-        CHECK(self->run.beat());
+        CHECK(s.hired->run.beat());
         CHECK(context.stop_token().stop_requested());
         for (int t = 2300; t < 2899; t += 100) {
             s.clock.set(at(t));
-            CHECK(self->run.beat());
+            CHECK(s.hired->run.beat());
         }
         s.clock.set(at(2898));
         CHECK_FALSE(s.queue.claim("other", 1h));
@@ -406,7 +403,6 @@ TEMPLATE_TEST_CASE("max_hold ends the renewal of a handler that hangs: another h
         CHECK(s.queue.claim("other", 1h));
         return done{};
     });
-    self = &worker;
     worker.run.claim();
     worker.run.handle();
     CHECK(worker.losses == std::vector{verdict::superseded});
@@ -503,24 +499,22 @@ TEMPLATE_TEST_CASE("a job that waits behind another goes back before its lease i
     shop<TestType> s;
     s.queue.enqueue({.payload = "x"});
     s.queue.enqueue({.payload = "y", .max_attempts = 1});
-    at_work<typename shop<TestType>::queue_type>* self = nullptr;
     auto worker = s.hire(with([](auto& o) { o.claim_ahead = 1; }), [&](const claimed_job& job, auto&) -> outcome {
         if (job.payload == "y") {
             return done{};
         }
         for (const auto t : {300, 600}) {
             s.clock.set(at(t));
-            CHECK(self->run.beat());
+            CHECK(s.hired->run.beat());
         }
         CHECK(s.state(2) == job_state::leased);
         s.clock.set(at(601));
-        CHECK(self->run.beat());
+        CHECK(s.hired->run.beat());
         CHECK(s.state(2) == job_state::ready);
         CHECK(s.find(2).attempt == 0);
         CHECK(s.find(2).lapses == 0);
         return done{};
     });
-    self = &worker;
     CHECK(worker.run.claim());
     CHECK(worker.run.handle());
     CHECK(worker.run.handle());  // claimed anew
@@ -600,35 +594,33 @@ TEMPLATE_TEST_CASE("the stop gives back what has not begun, and running handlers
     for (int i = 0; i < 4; ++i) {
         s.queue.enqueue({.payload = "x"});
     }
-    at_work<typename shop<TestType>::queue_type>* self = nullptr;
     auto worker = s.hire(with([](auto& o) {
                              o.claim_ahead = 2;
                              o.drain_timeout = 5000ms;
                              o.grace = 1000ms;
                          }),
                          [&](const auto&, auto& context) -> outcome {
-                             self->run.drain();
+                             s.hired->run.drain();
                              CHECK(s.state(2) == job_state::ready);
                              CHECK(s.find(2).attempt == 0);
                              CHECK(s.state(3) == job_state::ready);
-                             CHECK_FALSE(self->run.claim());
+                             CHECK_FALSE(s.hired->run.claim());
                              for (int t = 300; t < 5000; t += 300) {
                                  s.clock.set(at(t));
-                                 CHECK(self->run.beat());
+                                 CHECK(s.hired->run.beat());
                                  CHECK(context.time_left() == millis{900ms});
                              }
                              s.clock.set(at(4999));
-                             CHECK(self->run.beat());
+                             CHECK(s.hired->run.beat());
                              CHECK_FALSE(context.stop_token().stop_requested());
                              s.clock.set(at(5000));
-                             CHECK(self->run.beat());
+                             CHECK(s.hired->run.beat());
                              CHECK(context.stop_token().stop_requested());
                              s.clock.set(at(5800));  // its grace, under renewal as well
-                             CHECK(self->run.beat());
+                             CHECK(s.hired->run.beat());
                              CHECK(context.time_left() == millis{900ms});
                              return release_unspent{};
                          });
-    self = &worker;
     CHECK(worker.run.claim());
     CHECK(worker.run.handle());
     CHECK(s.state(1) == job_state::ready);
@@ -643,27 +635,25 @@ TEMPLATE_TEST_CASE("a handler that overstays its grace keeps its job until the l
                    EVERY_STORE) {
     shop<TestType> s;
     s.queue.enqueue({.payload = "x"});
-    at_work<typename shop<TestType>::queue_type>* self = nullptr;
     auto worker = s.hire(with([](auto& o) {
                              o.drain_timeout = 1000ms;
                              o.grace = 500ms;
                          }),
                          [&](const auto&, auto& context) -> outcome {
-                             self->run.drain();
+                             s.hired->run.drain();
                              for (const auto t : {300, 600, 900, 1200, 1499, 1500, 1800}) {
                                  s.clock.set(at(t));
-                                 CHECK(self->run.beat());
+                                 CHECK(s.hired->run.beat());
                                  CHECK_FALSE(s.queue.claim("other", 1h));
                              }
                              CHECK(context.stop_token().stop_requested());
                              s.clock.set(at(1499 + 899));
-                             CHECK(self->run.beat());
+                             CHECK(s.hired->run.beat());
                              CHECK_FALSE(s.queue.claim("other", 1h));
                              s.clock.set(at(1499 + 900));
                              CHECK(s.queue.claim("other", 1h)->attempt == 2);
                              return release_unspent{};
                          });
-    self = &worker;
     worker.run.claim();
     worker.run.handle();
     CHECK(s.find(1).owner == "other");
@@ -709,21 +699,19 @@ TEST_CASE("each option that is wrong is refused by its name", "[worker]") {
 TEST_CASE("a length that is longer than time itself neither overflows nor spins", "[worker]") {
     shop<memory> s;
     s.queue.enqueue({.payload = "x"});
-    at_work<shop<memory>::queue_type>* self = nullptr;
     auto worker = s.hire(with([](auto& o) {
                              o.lease = o.drain_timeout = o.grace = longest;
                              o.max_hold = longest;
                          }),
                          [&](const auto&, auto& context) -> outcome {
-                             self->run.drain();
+                             s.hired->run.drain();
                              s.clock.set(at(1'000'000'000'000'000'000));
-                             CHECK(self->run.beat());
+                             CHECK(s.hired->run.beat());
                              CHECK(context.time_left() > millis{});
                              CHECK_FALSE(context.stop_token().stop_requested());
                              s.clock.set(at(1));
                              return done{};
                          });
-    self = &worker;
     worker.run.claim();
     worker.run.handle();
     CHECK(s.state(1) == job_state::finished);
@@ -738,8 +726,9 @@ struct troubled_shop {
     queue_type queue{troubled::store{store}, clock};
 
     at_work<queue_type> hire(worker_options options, body<queue_type> handler) {
-        return {queue, std::move(options), std::move(handler)};
+        return {queue, std::move(options), std::move(handler), &hired};
     }
+    at_work<queue_type>* hired = nullptr;  ///< the last of them
     record find(std::int64_t id) { return *queue.find(job_id{id}); }
 };
 
@@ -764,19 +753,17 @@ TEST_CASE("a beat is one transaction, however many jobs it renews", "[worker]") 
     for (int i = 0; i < 3; ++i) {
         s.queue.enqueue({.payload = "x"});
     }
-    at_work<troubled_shop::queue_type>* self = nullptr;
     int depth = 0;
     auto worker = s.hire(with([](auto& o) { o.concurrency = 3; }), [&](const auto&, auto&) -> outcome {
         if (++depth < 3) {
-            self->run.handle();
+            s.hired->run.handle();
         } else {
             s.store.begun = 0;
-            CHECK(self->run.beat());
+            CHECK(s.hired->run.beat());
             CHECK(s.store.begun == 1);
         }
         return done{};
     });
-    self = &worker;
     worker.run.claim();
     CHECK(worker.run.handle());
 }
@@ -858,14 +845,12 @@ TEST_CASE("a settlement of the handler's whose answer is unknown is cleared up, 
 TEST_CASE("a loss that is known needs no answer of the store", "[worker]") {
     troubled_shop s;
     s.queue.enqueue({.payload = "x"});
-    at_work<troubled_shop::queue_type>* self = nullptr;
     auto worker = s.hire(plain, [&](const auto&, auto&) -> outcome {
         CHECK(s.queue.cancel(job_id{1}));
-        CHECK(self->run.beat());
+        CHECK(s.hired->run.beat());
         s.store.set(trouble::busy);
         return done{};
     });
-    self = &worker;
     worker.run.claim();
     worker.run.handle();
     CHECK(worker.losses == std::vector{verdict::cancelled});
@@ -875,19 +860,17 @@ TEST_CASE("a loss that is known needs no answer of the store", "[worker]") {
 TEST_CASE("one failed beat does not end a job that still holds its lease", "[worker]") {
     troubled_shop s;
     s.queue.enqueue({.payload = "x"});
-    at_work<troubled_shop::queue_type>* self = nullptr;
     auto worker = s.hire(plain, [&](const auto&, auto& context) -> outcome {
         s.clock.set(at(300));
         s.store.set(trouble::busy, 1);
-        CHECK_FALSE(self->run.beat());
+        CHECK_FALSE(s.hired->run.beat());
         CHECK_FALSE(context.stop_token().stop_requested());
         CHECK(context.time_left() == millis{600ms});
         s.clock.set(at(899));
-        CHECK(self->run.beat());
+        CHECK(s.hired->run.beat());
         CHECK(context.time_left() == millis{900ms});
         return done{};
     });
-    self = &worker;
     worker.run.claim();
     worker.run.handle();
     CHECK(s.find(1).state == job_state::finished);
@@ -900,20 +883,18 @@ TEST_CASE("a renewal whose answer is unknown is asked for again before anything 
     const bool beats_again = GENERATE(true, false);
     troubled_shop s;
     s.queue.enqueue({.payload = "x"});
-    at_work<troubled_shop::queue_type>* self = nullptr;
     auto worker = s.hire(plain, [&](const auto&, auto& context) -> outcome {
         s.clock.set(at(300));
         s.store.set(lost, 1);
-        CHECK_FALSE(self->run.beat());
+        CHECK_FALSE(s.hired->run.beat());
         CHECK_FALSE(context.stop_token().stop_requested());
         s.clock.set(at(600));
         if (beats_again) {
-            CHECK(self->run.beat());
+            CHECK(s.hired->run.beat());
             CHECK(context.time_left() == millis{900ms});
         }
         return done{};
     });
-    self = &worker;
     worker.run.claim();
     worker.run.handle();
     CHECK(s.find(1).state == job_state::finished);

@@ -12,6 +12,7 @@
 #include <leasehold/arguments.hpp>
 #include <leasehold/marker.hpp>
 #include <leasehold/settlement.hpp>
+#include <leasehold/text.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/worker/backoff.hpp>
 #include <leasehold/worker/claimed_job.hpp>
@@ -105,7 +106,7 @@ public:
             settlement answer;
             try {
                 queue().transact(database, [&](auto& session) {
-                    const std::string result = result_of(work, session);
+                    const std::string result = detail::text_returned_by(work, session);
                     answer = session.finish(round, result);
                     if (!answer) {
                         throw refused{};
@@ -121,16 +122,6 @@ public:
 
 private:
     struct refused {};
-
-    template <class Work, class Session>
-    static std::string result_of(const Work& work, Session& session) {
-        if constexpr (std::is_void_v<std::invoke_result_t<const Work&, Session&>>) {
-            work(session);
-            return {};
-        } else {
-            return std::string{work(session)};
-        }
-    }
 
     Queue& queue() const noexcept { return job_.queue(); }
 
