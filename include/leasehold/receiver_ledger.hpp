@@ -25,6 +25,7 @@
 #include <leasehold/sqlite/private_file.hpp>
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/schema.hpp>
+#include <leasehold/sqlite/write_lock.hpp>
 #include <leasehold/text.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
@@ -87,8 +88,8 @@ public:
                     Effect&& effect) {
         detail::check_name("id", id);
         namespace s = detail::sqlite;
-        const auto [turn, on] = line_.take(path_, options_.file);
-        const s::open_transaction writing{on, s::begin_write};
+        s::write_lock writing{line_.take()};
+        connection& on = writing.file();
         const instant now = take_reading(clock_).at;
         const std::string name{id};
         forget(on, now);
@@ -97,7 +98,7 @@ public:
             known = delivered{delivery::applied, detail::text_returned_by(effect, on.database())};
             record(on, name, content, known->answer, round, now);
         }
-        on.commit();
+        writing.commit();
         return std::move(*known);
     }
 
@@ -106,7 +107,7 @@ private:
 
     void attach() {
         namespace s = detail::sqlite;
-        const auto [turn, on] = line_.take(path_, options_.file);
+        const auto [way, on] = line_.take();
         s::settle_file(on, options_.file.journal);
         const s::open_transaction writing{on, s::begin_write};
         if (!on.prepared(s::select_ledger).step()) {
@@ -170,7 +171,7 @@ private:
     std::string path_;
     ledger_options options_;
     Clock clock_;
-    detail::sqlite::line line_{};
+    detail::sqlite::line line_{path_, options_.file, detail::sqlite::line::purpose::writing};
 };
 
 using receiver_ledger = basic_receiver_ledger<wall_clock>;

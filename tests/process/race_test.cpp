@@ -14,7 +14,7 @@ namespace {
 
 using namespace places;
 
-/// What children open: fairness is not the matter here, so they wait long.
+/// What children open. They wait long: a machine with other work to do is not the matter here.
 template <class Place>
 auto opened(const Place& place) {
     sqlite_options options{.synchronous = synchronous_mode::off, .busy_timeout = 30s};

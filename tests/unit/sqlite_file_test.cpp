@@ -323,6 +323,27 @@ TEMPLATE_TEST_CASE("a busy answer leaves nothing behind", "[sqlite]", places::ro
     CHECK(queue.list().items.size() == 1);
 }
 
+TEMPLATE_TEST_CASE("a file that is moved away under a queue is refused, and works again once it is back", "[sqlite]",
+                   places::rollback_file, places::wal_file) {
+    TestType place;
+    lease_queue queue{place.store()};
+    queue.enqueue({.key = "a"});
+    const std::string elsewhere = place.folder / "elsewhere.db";
+    const bool replaced = GENERATE(false, true);
+    std::filesystem::rename(place.path(), elsewhere);
+    if (replaced) {
+        std::filesystem::copy_file(elsewhere, place.path());
+    }
+    std::this_thread::sleep_for(11ms);  // so long a queue may not have noticed
+    CHECK_THROWS_AS(queue.claim("A", 1h), store_unsupported);
+    CHECK_THROWS_AS(queue.enqueue({.key = "b"}), store_unsupported);
+    std::filesystem::rename(elsewhere, place.path());
+    const auto held = queue.claim("A", 1h);
+    REQUIRE(held);
+    CHECK(held->key == "a");
+    CHECK(!queue.find("default", "b"));
+}
+
 TEST_CASE("in the send callback another connection enqueues, at once and with success", "[sqlite]") {
     const auto journal = GENERATE(journal_mode::rollback, journal_mode::wal);
     const temporary_folder folder;

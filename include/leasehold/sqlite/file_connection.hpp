@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <string>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include <leasehold/errors.hpp>
 #include <leasehold/sqlite/connection.hpp>
 #include <leasehold/sqlite/fault.hpp>
 #include <leasehold/sqlite/options.hpp>
@@ -53,7 +55,8 @@ public:
         sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
         execute("PRAGMA cell_size_check = ON");
         set_synchronous(options.synchronous);
-        if (journal() == journal_mode::rollback) {
+        has_rollback_journal_ = journal() == journal_mode::rollback;
+        if (has_rollback_journal_) {
             // With FULL, a journal that is truncated is as durable as one that is deleted with EXTRA, and faster.
             execute("PRAGMA journal_mode = TRUNCATE");
         }
@@ -61,6 +64,37 @@ public:
 
     /// From here on locks are waited for so long.
     void wait_at_most(patience until) noexcept { patience_ = until; }
+
+    /// What was so when the file was opened: commits and reads keep each other waiting.
+    bool has_rollback_journal() const noexcept { return has_rollback_journal_; }
+
+    /// Throws `store_unsupported` where the file has no longer the name by which it was opened: what is written there
+    /// nobody would find. Asked at most every 10 ms, as long as nothing had to be waited for, and nothing failed.
+    void refuse_if_moved() {
+        constexpr std::chrono::milliseconds between_checks{10};
+        const auto now = patience::clock::now();
+        if (now < next_check_ && !is_in_doubt_) {
+            return;
+        }
+        int moved = 0;
+        if (sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0) {
+            throw store_unsupported{"the database file was moved, removed or replaced while it was open"};
+        }
+        next_check_ = now + between_checks;
+        is_in_doubt_ = false;
+    }
+
+    void commit() {
+        if (is_in_doubt_) {
+            refuse_if_moved();
+        }
+        try {
+            connection::commit();
+        } catch (...) {
+            is_in_doubt_ = true;
+            throw;
+        }
+    }
 
     /// The journal that the file has.
     journal_mode journal() { return ask("PRAGMA journal_mode") == "wal" ? journal_mode::wal : journal_mode::rollback; }
@@ -77,7 +111,9 @@ public:
 
 private:
     static int on_busy(void* self, int tries) noexcept {
-        return static_cast<file_connection*>(self)->patience_.nap(tries) ? 1 : 0;
+        auto* const waits = static_cast<file_connection*>(self);
+        waits->is_in_doubt_ = true;
+        return waits->patience_.nap(tries) ? 1 : 0;
     }
 
     void set_synchronous(synchronous_mode mode) {
@@ -87,6 +123,9 @@ private:
     }
 
     patience patience_;
+    patience::clock::time_point next_check_{};
+    bool has_rollback_journal_ = false;
+    bool is_in_doubt_ = false;  ///< whether something has happened since the file was last looked for
 };
 
 }  // namespace leasehold::detail::sqlite

@@ -15,14 +15,15 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/errors.hpp>
 #include <leasehold/random_store_id.hpp>
+#include <leasehold/sqlite/file_bell.hpp>
 #include <leasehold/sqlite/file_connection.hpp>
-#include <leasehold/sqlite/gate.hpp>
 #include <leasehold/sqlite/line.hpp>
 #include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/private_file.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/transaction.hpp>
 #include <leasehold/sqlite/view.hpp>
+#include <leasehold/sqlite/write_lock.hpp>
 #include <leasehold/store.hpp>
 
 namespace leasehold {
@@ -46,16 +47,15 @@ public:
         if (!detail::sqlite::is_there(shared_->path)) {
             make_file(axis);
         }
-        const auto [turn, on] = shared_->writing.take(shared_->path, shared_->options);
-        detail::sqlite::attach(on, axis, shared_->options.journal);
+        const detail::sqlite::line::place at = shared_->writing.take();
+        detail::sqlite::attach(at.on, axis, shared_->options.journal);
     }
 
     /// Waits for the lock until the busy timeout, which runs from `since`, is over.
     template <local_clock Clock>
     detail::sqlite::transaction begin(const Clock& clock,
                                       std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now()) {
-        auto [turn, on] = shared_->writing.take(shared_->path, shared_->options, since);
-        return detail::sqlite::transaction{std::move(turn), on, single_reading::of(clock), shared_->waiters};
+        return detail::sqlite::transaction{shared_->writing.take(since), single_reading::of(clock), shared_->bell};
     }
 
     /// The caller's own open transaction on the same file, for the verbs to run in. Throws `std::logic_error` where it
@@ -69,28 +69,30 @@ public:
     /// another file, or has a transaction open.
     template <local_clock Clock>
     detail::sqlite::lent_transaction begin_on(SQLite::Database& connection, const Clock& clock) const {
-        return {connection, identity(), single_reading::of(clock), shared_->waiters, shared_->options.busy_timeout};
+        const store_id known = identity();
+        const detail::sqlite::patience until{shared_->options.busy_timeout};
+        return {shared_->writing.pass(until), connection,    known,
+                single_reading::of(clock),    shared_->bell, shared_->options.busy_timeout};
     }
 
-    detail::sqlite::view view() const {
-        auto [turn, on] = shared_->reading.take(shared_->path, shared_->options);
-        return detail::sqlite::view{std::move(turn), on};
-    }
+    detail::sqlite::view view() const { return detail::sqlite::view{shared_->reading.take()}; }
 
     /// A word that is another after every commit, by any process, that may have made a job ready.
-    std::uint32_t changes() const { return shared_->waiters.read(); }
+    std::uint32_t changes() const { return shared_->bell.read(); }
     /// Waits until the word is another than `seen`, or for `at_most`; may come back sooner.
-    void await(std::uint32_t seen, millis at_most) const { shared_->waiters.wait(seen, at_most.to_chrono()); }
+    void await(std::uint32_t seen, millis at_most) const { shared_->bell.wait(seen, at_most.to_chrono()); }
     /// Changes the word, so that who waits looks again: for commits that are not the store's own, for one.
-    void wake() const noexcept { shared_->waiters.bump(); }
+    void wake() const noexcept { shared_->bell.ring(); }
 
     store_id renew_identity() {
         const store_id fresh = detail::random_store_id();
-        const auto [turn, on] = shared_->writing.take(shared_->path, shared_->options);
-        const detail::sqlite::open_transaction writing{on, detail::sqlite::begin_write};
-        detail::sqlite::read_meta(on);
-        on.prepared(detail::sqlite::update_store_id).bind(detail::sqlite::blob{detail::sqlite::bytes_of(fresh)}).run();
-        on.commit();
+        detail::sqlite::write_lock writing{shared_->writing.take()};
+        detail::sqlite::read_meta(writing.file());
+        writing.file()
+            .prepared(detail::sqlite::update_store_id)
+            .bind(detail::sqlite::blob{detail::sqlite::bytes_of(fresh)})
+            .run();
+        writing.commit();
         return fresh;
     }
 
@@ -122,13 +124,13 @@ private:
     }
 
     struct shared {
-        shared(std::string where, const sqlite_options& how) : path{std::move(where)}, options{how}, waiters{path} {}
+        shared(std::string where, const sqlite_options& how) : path{std::move(where)}, options{how} {}
 
         std::string path;
         sqlite_options options;
-        detail::sqlite::line writing{};
-        detail::sqlite::line reading{};
-        detail::sqlite::gate waiters;
+        detail::sqlite::line writing{path, options, detail::sqlite::line::purpose::writing};
+        detail::sqlite::line reading{path, options, detail::sqlite::line::purpose::reading};
+        detail::sqlite::file_bell bell{path};
     };
 
     std::unique_ptr<shared> shared_;
@@ -141,7 +143,8 @@ static_assert(clock_for<wall_clock, sqlite_store> && !clock_for<process_clock, s
 /// To be called alone on the file: SQLite itself notices others on the way from a write-ahead log, and on the way to
 /// one only where they have a lock at that moment.
 inline void set_journal(const std::string& path, journal_mode mode, millis busy_timeout = std::chrono::seconds{5}) {
-    detail::sqlite::file_connection on{path, {}, detail::sqlite::patience{busy_timeout}};
+    detail::sqlite::line alone{path, {.busy_timeout = busy_timeout}, detail::sqlite::line::purpose::writing};
+    const auto [way, on] = alone.take();
     if (mode == journal_mode::wal) {
         on.change_to_wal();
     } else {

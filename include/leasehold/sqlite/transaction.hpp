@@ -10,43 +10,34 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/sqlite/connection.hpp>
 #include <leasehold/sqlite/fault.hpp>
-#include <leasehold/sqlite/gate.hpp>
+#include <leasehold/sqlite/file_bell.hpp>
+#include <leasehold/sqlite/line.hpp>
 #include <leasehold/sqlite/open_transaction.hpp>
 #include <leasehold/sqlite/patience.hpp>
 #include <leasehold/sqlite/primitives.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/sql.hpp>
-#include <leasehold/sqlite/turn.hpp>
+#include <leasehold/sqlite/write_lock.hpp>
 #include <leasehold/store.hpp>
 
 namespace leasehold::detail::sqlite {
 
-/// The turn and the write lock: a base, so that they are had before anything is read.
-class write_lock {
-protected:
-    write_lock(turn_taken turn, connection& on) : turn_{std::move(turn)}, open_{on, begin_write} {}
-
-private:
-    turn_taken turn_;
-    open_transaction open_;
-};
-
 /// A write transaction: has the file's write lock from its construction on, and reads the clock after that.
 class transaction : write_lock, public primitives {
 public:
-    transaction(turn_taken turn, connection& on, single_reading clock, gate& waiters)
-        : write_lock{std::move(turn), on}, primitives{on, read_meta(on).identity, clock}, waiters_{waiters} {}
+    transaction(line::place at, single_reading clock, file_bell& bell)
+        : write_lock{std::move(at)}, primitives{file(), read_meta(file()).identity, clock}, bell_{bell} {}
 
     sqlite::savepoint savepoint() { return sqlite::savepoint{on_}; }
     void commit() {
-        on_.commit();
+        write_lock::commit();
         if (made_ready_) {
-            waiters_.bump();  // after the commit: who wakes, sees it
+            bell_.ring();  // after the commit: who wakes, sees it
         }
     }
 
 private:
-    gate& waiters_;
+    file_bell& bell_;
 };
 
 /// A caller's connection, borrowed: a base, so that it is there before the primitives that use it.
@@ -119,7 +110,8 @@ private:
 /// anything is read.
 class lent_connection {
 protected:
-    lent_connection(SQLite::Database& callers, millis timeout) : lent_{callers}, timeout_{timeout} {
+    lent_connection(passage way, SQLite::Database& callers, millis timeout)
+        : way_{std::move(way)}, lent_{callers}, timeout_{timeout} {
         const patience until{timeout};
         if (lent_.in_transaction()) {
             throw std::logic_error{"transact: the connection has a transaction open already"};
@@ -146,6 +138,7 @@ protected:
     }
 
 private:
+    passage way_;
     connection lent_;
     millis timeout_;
 };
@@ -153,19 +146,21 @@ private:
 /// A transaction of ours on a caller's connection.
 class lent_transaction : lent_connection, public joined_transaction {
 public:
-    lent_transaction(SQLite::Database& callers, const store_id& identity, single_reading clock, gate& waiters,
-                     millis timeout)
-        : lent_connection{callers, timeout}, joined_transaction{callers, identity, clock}, waiters_{waiters} {}
+    lent_transaction(passage way, SQLite::Database& callers, const store_id& identity, single_reading clock,
+                     file_bell& bell, millis timeout)
+        : lent_connection{std::move(way), callers, timeout},
+          joined_transaction{callers, identity, clock},
+          bell_{bell} {}
 
     void commit() {
         commit_lent();
         if (made_ready_) {
-            waiters_.bump();
+            bell_.ring();
         }
     }
 
 private:
-    gate& waiters_;
+    file_bell& bell_;
 };
 
 }  // namespace leasehold::detail::sqlite

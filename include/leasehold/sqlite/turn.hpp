@@ -10,7 +10,7 @@ namespace leasehold::detail::sqlite {
 
 class turn;
 
-/// The right to use a connection, until it goes.
+/// The right to go on, until it goes.
 class turn_taken {
 public:
     explicit turn_taken(turn* of) noexcept : of_{of} {}

@@ -13,19 +13,19 @@
 
 #include <leasehold/job.hpp>
 #include <leasehold/sqlite/connection.hpp>
+#include <leasehold/sqlite/line.hpp>
 #include <leasehold/sqlite/open_transaction.hpp>
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/sql.hpp>
-#include <leasehold/sqlite/turn.hpp>
 
 namespace leasehold::detail::sqlite {
 
 /// A snapshot, on a connection that only reads. In a rollback journal it keeps commits waiting: it ends with the call.
 class view {
 public:
-    view(turn_taken turn, connection& on)
-        : turn_{std::move(turn)}, on_{on}, open_{on, begin_read}, identity_{read_meta(on).identity} {}
+    explicit view(line::place at)
+        : way_{std::move(at.way)}, on_{at.on}, open_{on_, begin_read}, identity_{read_meta(on_).identity} {}
 
     store_id identity() const noexcept { return identity_; }
 
@@ -122,7 +122,7 @@ private:
         return shown;
     }
 
-    turn_taken turn_;
+    passage way_;
     connection& on_;
     open_transaction open_;
     store_id identity_;
