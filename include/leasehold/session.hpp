@@ -293,9 +293,12 @@ private:
         if (leases.empty()) {
             return;
         }
-        std::vector<job_id> ids(leases.size());
-        std::transform(leases.begin(), leases.end(), ids.begin(), [](const lease& held) { return held.id; });
-        std::vector<row_bytes> bytes = transaction_.bytes(ids);
+        constexpr claim_token first{1};
+        std::vector<granted_row> rows(leases.size());
+        std::transform(leases.begin(), leases.end(), rows.begin(), [](const lease& held) {
+            return granted_row{held.id, held.token == first};
+        });
+        std::vector<row_bytes> bytes = transaction_.bytes(rows);
         for (std::size_t i = 0; i < leases.size(); ++i) {
             leases[i].payload = std::move(bytes[i].payload);
             leases[i].checkpoint = std::move(bytes[i].checkpoint);

@@ -36,6 +36,12 @@ struct change {
     std::optional<std::string_view> checkpoint{};
 };
 
+/// A row whose bytes go out with its lease. In the first round nobody can have left it a checkpoint or a receipt yet.
+struct granted_row {
+    job_id id{};
+    bool is_first_round = false;
+};
+
 /// The bytes of a granted row.
 struct row_bytes {
     std::string payload{};
@@ -65,13 +71,13 @@ inline void withhold(std::vector<enqueued>& answers, job_id first_new) noexcept 
 template <class T>
 concept row_transaction = std::is_nothrow_destructible_v<T> &&
     requires(T& t, std::string_view queue, std::int32_t priority, std::size_t limit, std::span<const job_id> ids,
-             std::span<const insertion> jobs, std::span<const change> changes, on_conflict conflict, job_id id,
-             const receipt& note, instant before, bool quarantined) {
+             std::span<const granted_row> granted, std::span<const insertion> jobs, std::span<const change> changes,
+             on_conflict conflict, job_id id, const receipt& note, instant before, bool quarantined) {
     { t.identity() } -> std::convertible_to<store_id>;
     { t.now() } -> std::convertible_to<reading>;
     { t.vested(queue, limit) } -> std::same_as<std::vector<row>>;
     { t.hold(ids) } -> std::same_as<std::vector<row>>;
-    { t.bytes(ids) } -> std::same_as<std::vector<row_bytes>>;
+    { t.bytes(granted) } -> std::same_as<std::vector<row_bytes>>;
     { t.insert(jobs, conflict) } -> std::same_as<std::vector<enqueued>>;
     { t.tail(queue, priority) } -> std::same_as<std::optional<instant>>;
     { t.ended(before, limit, quarantined) } -> std::same_as<std::vector<row>>;

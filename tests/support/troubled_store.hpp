@@ -55,7 +55,7 @@ public:
     decltype(auto) now() { return inner_.now(); }
     auto vested(std::string_view queue, std::size_t limit) { return inner_.vested(queue, limit); }
     auto hold(std::span<const job_id> ids) { return inner_.hold(ids); }
-    auto bytes(std::span<const job_id> ids) { return inner_.bytes(ids); }
+    auto bytes(std::span<const granted_row> rows) { return inner_.bytes(rows); }
     auto insert(std::span<const insertion> jobs, on_conflict policy) { return inner_.insert(jobs, policy); }
     auto tail(std::string_view queue, std::int32_t priority) { return inner_.tail(queue, priority); }
     auto ended(instant before, std::size_t limit, bool quarantined) { return inner_.ended(before, limit, quarantined); }

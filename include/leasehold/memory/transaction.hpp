@@ -69,11 +69,11 @@ public:
         return rows;
     }
 
-    std::vector<row_bytes> bytes(std::span<const job_id> ids) {
+    std::vector<row_bytes> bytes(std::span<const granted_row> rows) {
         std::vector<row_bytes> all;
-        all.reserve(ids.size());
-        for (const job_id id : ids) {
-            all.push_back(state_.jobs.at(id).bytes);
+        all.reserve(rows.size());
+        for (const granted_row& each : rows) {
+            all.push_back(state_.jobs.at(each.id).bytes);
         }
         return all;
     }
@@ -108,30 +108,30 @@ public:
     void write(std::span<const change> changes) {
         for (const change& each : changes) {
             entry& there = state_.jobs.at(each.to->id);
-            undo before{.id = each.to->id, .columns = *each.to};
+            lane& to = state_.lane_of(*each.to);
+            undo& before = undo_.emplace_back();
+            before.id = each.to->id;
             if (each.result) {
                 before.result = *each.result;
             }
             if (each.checkpoint) {
                 before.checkpoint = *each.checkpoint;
             }
-            undo_.reserve(undo_.size() + 1);
-            lane& to = state_.lane_of(*each.to);
+            before.columns = *each.to;  // the last that can fail: a step back without columns does nothing
             swap(before, there, to);
-            undo_.push_back(std::move(before));
             made_ready_ = made_ready_ || each.to->state == job_state::ready;
         }
     }
 
     void erase(std::span<const job_id> ids) {
         for (const job_id id : ids) {
-            undo_.reserve(undo_.size() + 1);
+            make_room();
             undo_.push_back(taken_out(id));
         }
     }
 
     void add_receipt(job_id id, const receipt& note) {
-        undo_.reserve(undo_.size() + 1);
+        make_room();
         state_.jobs.at(id).bytes.receipts.push_back(note);
         undo_.push_back({.id = id, .receipt_added = true});
     }
@@ -222,7 +222,7 @@ private:
         if (!work.key.empty()) {
             key_node.emplace(full_key{work.queue, work.key}, id);
         }
-        undo_.reserve(undo_.size() + 1);
+        make_room();
         lane& home = state_.lane_of(fresh.columns);
 
         home.merge(place_node);
@@ -232,6 +232,13 @@ private:
         made_ready_ = true;
         undo_.push_back({.id = id, .made = true});
         return {id, intake::accepted, made.columns.state};
+    }
+
+    /// For one more step back: from then on nothing can fail.
+    void make_room() {
+        if (undo_.size() == undo_.capacity()) {
+            undo_.reserve(2 * undo_.size() + 1);
+        }
     }
 
     /// Exchanges what `other` has with what is there, and moves the row to its lane.

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
@@ -28,69 +29,76 @@ struct blob {
 
 /// Text that may be missing: an empty one is kept as NULL.
 struct nullable {
-    const std::string& text;
+    std::string_view text{};
 };
 
 class connection;
 
 /// A statement of a connection while it is used: bound, stepped, read. Reset when it goes, whatever happened, so that
-/// nothing of it holds a lock.
+/// nothing of it holds a lock. By the engine's own calls: to read a row is a good part of what a claim costs.
 class running {
 public:
-    running(connection& on, SQLite::Statement& statement, const char* text) noexcept
+    running(connection& on, sqlite3_stmt* statement, const char* text) noexcept
         : on_{on}, statement_{statement}, text_{text} {}
     running(const running&) = delete;
     running& operator=(const running&) = delete;
-    ~running() { statement_.tryReset(); }  // what it has bound is never read again: every use binds all anew
+    ~running() { sqlite3_reset(statement_); }  // what it has bound is never read again: every use binds all anew
 
     /// Binds all parameters in their order. Texts and blobs must outlive the last step.
     template <class... Values>
-    running& bind(Values&&... values);
+    running& bind(Values&&... values) {
+        int at = 0;
+        (put(++at, std::forward<Values>(values)), ...);
+        return *this;
+    }
 
     /// Whether there is a row to read. Throws `store_error`.
     bool step();
     /// The same, with the engine's own answer; nothing is thrown.
-    int try_step() noexcept { return statement_.tryExecuteStep(); }
+    int try_step() noexcept { return sqlite3_step(statement_); }
     void run() {
         while (step()) {
         }
     }
 
-    bool is_null(int column) const { return statement_.getColumn(column).isNull(); }
-    std::int64_t integer(int column) const { return statement_.getColumn(column).getInt64(); }
+    bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+    std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
     /// Empty where there is none.
     std::string text(int column) const {
-        const SQLite::Column value = statement_.getColumn(column);
-        const char* const begin = value.getText(nullptr);
-        return copied(value, begin);
+        return copied(column, reinterpret_cast<const char*>(sqlite3_column_text(statement_, column)));  // NOLINT: C
     }
     std::string bytes(int column) const {
-        const SQLite::Column value = statement_.getColumn(column);
-        return copied(value, static_cast<const char*>(value.getBlob()));
+        return copied(column, static_cast<const char*>(sqlite3_column_blob(statement_, column)));
     }
     std::optional<std::int64_t> optional_integer(int column) const {
         return is_null(column) ? std::nullopt : std::optional{integer(column)};
     }
 
 private:
-    void put(int at, std::int64_t value) { statement_.bind(at, value); }
-    void put(int at, const std::string& value) { statement_.bindNoCopy(at, value); }
+    void put(int at, std::int64_t value) { check(sqlite3_bind_int64(statement_, at, value)); }
+    void put(int at, std::string_view value) {
+        check(sqlite3_bind_text64(statement_, at, begin_of(value), value.size(), SQLITE_STATIC, SQLITE_UTF8));
+    }
     void put(int at, std::string&& value) = delete;  // would be gone before the step
     void put(int at, instant value) { put(at, std::int64_t{value.time_since_epoch().count()}); }
     void put(int at, blob value);
     void put(int at, nullable value) { value.text.empty() ? put(at, std::nullopt) : put(at, value.text); }
-    void put(int at, std::nullopt_t) { statement_.bind(at); }
+    void put(int at, std::nullopt_t) { check(sqlite3_bind_null(statement_, at)); }
     template <class T>
     void put(int at, const std::optional<T>& value) {
         value ? put(at, *value) : put(at, std::nullopt);
     }
 
-    std::string copied(const SQLite::Column& value, const char* begin) const;
+    /// A null pointer would bind NULL, not a value without bytes.
+    static const char* begin_of(std::string_view value) noexcept { return value.empty() ? "" : value.data(); }
+
+    void check(int answer) const;
+    std::string copied(int column, const char* begin) const;
     /// What is being done, for an error's text.
     std::string doing() const;
 
     connection& on_;
-    SQLite::Statement& statement_;
+    sqlite3_stmt* statement_;
     const char* text_;
 };
 
@@ -174,34 +182,34 @@ public:
     void note_transaction() noexcept { was_in_transaction_ = in_transaction(); }
 
 private:
-    SQLite::Statement& statement(const char* text) {
+    struct finalize {
+        void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+    };
+    using kept_statement = std::unique_ptr<sqlite3_stmt, finalize>;
+
+    sqlite3_stmt* statement(const char* text) {
         // Texts are constants of ours: the address tells which.
         const auto found = std::find_if(statements_.begin(), statements_.end(),
                                         [text](const auto& kept) { return kept.first == text; });
         if (found != statements_.end()) {
-            return found->second;
+            return found->second.get();
         }
-        try {
-            return statements_.emplace_back(text, SQLite::Statement{database_, text}).second;
-        } catch (const SQLite::Exception&) {
+        sqlite3_stmt* made = nullptr;
+        if (sqlite3_prepare_v3(handle(), text, -1, SQLITE_PREPARE_PERSISTENT, &made, nullptr) != SQLITE_OK) {
             fail("preparing a statement");
         }
+        return statements_.emplace_back(text, kept_statement{made}).second.get();
     }
 
     SQLite::Database& database_;
     bool was_in_transaction_ = false;
-    std::deque<std::pair<const char*, SQLite::Statement>> statements_{};  // a deque: `running` keeps references
+    std::vector<std::pair<const char*, kept_statement>> statements_{};
 };
 
-template <class... Values>
-running& running::bind(Values&&... values) {
-    try {
-        int at = 0;
-        (put(++at, std::forward<Values>(values)), ...);
-    } catch (const SQLite::Exception&) {
+inline void running::check(int answer) const {
+    if (answer != SQLITE_OK) {
         on_.fail("binding a value: " + doing());
     }
-    return *this;
 }
 
 inline void running::put(int at, blob value) {
@@ -209,22 +217,20 @@ inline void running::put(int at, blob value) {
         throw std::invalid_argument{std::to_string(value.bytes.size()) + " bytes; the file takes at most " +
                                     std::to_string(on_.longest_value()) + " in one value"};
     }
-    // A null pointer would bind NULL, not no bytes.
-    const char* const begin = value.bytes.empty() ? "" : value.bytes.data();
-    statement_.bindNoCopy(at, static_cast<const void*>(begin), static_cast<int>(value.bytes.size()));
+    check(sqlite3_bind_blob64(statement_, at, begin_of(value.bytes), value.bytes.size(), SQLITE_STATIC));
 }
 
 inline bool running::step() {
     on_.note_transaction();
-    const int answer = statement_.tryExecuteStep();
+    const int answer = try_step();
     if (answer != SQLITE_ROW && answer != SQLITE_DONE) {
         on_.fail(doing());
     }
     return answer == SQLITE_ROW;
 }
 
-inline std::string running::copied(const SQLite::Column& value, const char* begin) const {
-    const auto size = static_cast<std::size_t>(value.getBytes());
+inline std::string running::copied(int column, const char* begin) const {
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
     if (begin == nullptr && size > 0) {
         on_.fail("reading a value: " + doing());  // the engine had no memory for it
     }

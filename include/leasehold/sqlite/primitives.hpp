@@ -36,16 +36,15 @@ public:
     const reading& now() { return clock_.get(); }
 
     std::vector<row> vested(std::string_view queue, std::size_t limit) {
-        const std::string name{queue};
         const reading now = clock_.get();
         std::vector<row> rows;
         std::int64_t above = std::numeric_limits<std::int64_t>::max();
         while (rows.size() < limit) {
-            const std::optional<std::int64_t> priority = first_priority_below(name, above);
+            const std::optional<std::int64_t> priority = first_priority_below(queue, above);
             if (!priority) {
                 break;
             }
-            add_heads(rows, name, *priority, limit - rows.size(), now);
+            add_heads(rows, queue, *priority, limit - rows.size(), now);
             above = *priority;
         }
         return rows;
@@ -62,12 +61,16 @@ public:
         return rows;
     }
 
-    std::vector<row_bytes> bytes(std::span<const job_id> ids) {
+    std::vector<row_bytes> bytes(std::span<const granted_row> rows) {
         std::vector<row_bytes> all;
-        all.reserve(ids.size());
-        for (const job_id id : ids) {
-            all.push_back(
-                {bytes_of(on_, select_payload, id), bytes_of(on_, select_checkpoint, id), receipts_of(on_, id)});
+        all.reserve(rows.size());
+        for (const granted_row& each : rows) {
+            row_bytes& found = all.emplace_back();
+            found.payload = bytes_of(on_, select_payload, each.id);
+            if (!each.is_first_round) {
+                found.checkpoint = bytes_of(on_, select_checkpoint, each.id);
+                found.receipts = receipts_of(on_, each.id);
+            }
         }
         return all;
     }
@@ -96,9 +99,8 @@ public:
     }
 
     std::optional<instant> tail(std::string_view queue, std::int32_t priority) {
-        const std::string name{queue};
         running query = on_.prepared(sqlite::tail);
-        query.bind(name, priority).step();
+        query.bind(queue, priority).step();
         return optional_instant_at(query, 0);
     }
 
@@ -161,14 +163,14 @@ protected:
     bool made_ready_ = false;  ///< whether who waits for a job should look
 
 private:
-    std::optional<std::int64_t> first_priority_below(const std::string& queue, std::int64_t above) {
+    std::optional<std::int64_t> first_priority_below(std::string_view queue, std::int64_t above) {
         running query = on_.prepared(next_priority);
         query.bind(queue, above).step();
         return query.optional_integer(0);
     }
 
     /// Adds the first rows of one priority: the heads of its two ranges, merged in claim order.
-    void add_heads(std::vector<row>& rows, const std::string& queue, std::int64_t priority, std::size_t limit,
+    void add_heads(std::vector<row>& rows, std::string_view queue, std::int64_t priority, std::size_t limit,
                    const reading& now) {
         const auto most = static_cast<std::int64_t>(limit);
         const auto from = static_cast<std::ptrdiff_t>(rows.size());

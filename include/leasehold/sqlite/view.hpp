@@ -40,10 +40,8 @@ public:
     }
 
     std::optional<record> find(std::string_view queue, std::string_view key) {
-        const std::string queue_name{queue};
-        const std::string key_name{key};
         running query = on_.prepared(select_id_of_key);
-        return query.bind(queue_name, key_name).step() ? find(job_id{query.integer(0)}) : std::nullopt;
+        return query.bind(queue, key).step() ? find(job_id{query.integer(0)}) : std::nullopt;
     }
 
     page<record> list(const filter& which) {
@@ -80,14 +78,13 @@ public:
 
     /// From when on a job of the queue may be taken: the earliest instant there is, where one need not wait at all.
     std::optional<instant> next_vesting(std::string_view queue) {
-        const std::string name{queue};
         std::optional<instant> first;
         std::int64_t above = std::numeric_limits<std::int64_t>::max();
-        while (const std::optional<std::int64_t> priority = asked(next_priority, name, above)) {
-            if (asked(tail, name, *priority)) {
+        while (const std::optional<std::int64_t> priority = asked(next_priority, queue, above)) {
+            if (asked(tail, queue, *priority)) {
                 return instant::min();
             }
-            if (const auto waiting = asked(first_waiting, name, *priority)) {
+            if (const auto waiting = asked(first_waiting, queue, *priority)) {
                 const instant at{std::chrono::milliseconds{*waiting}};
                 first = std::min(at, first.value_or(at));
             }
@@ -99,7 +96,7 @@ public:
 private:
     /// The one integer that a query gives, or none.
     template <std::size_t Size>
-    std::optional<std::int64_t> asked(const sql<Size>& question, const std::string& queue, std::int64_t priority) {
+    std::optional<std::int64_t> asked(const sql<Size>& question, std::string_view queue, std::int64_t priority) {
         running query = on_.prepared(question);
         query.bind(queue, priority).step();
         return query.optional_integer(0);
