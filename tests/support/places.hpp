@@ -12,6 +12,7 @@
 #include <leasehold/sqlite.hpp>
 
 #include "catch.hpp"
+#include "temporary_folder.hpp"
 
 template <>
 struct Catch::StringMaker<leasehold::instant> {
@@ -25,30 +26,6 @@ using namespace leasehold;
 using namespace std::chrono_literals;
 
 constexpr instant at(std::int64_t ms) { return instant{std::chrono::milliseconds{ms}}; }
-
-/// A folder that goes with the object.
-class temporary_folder {
-public:
-    temporary_folder() {
-        std::string made = (std::filesystem::temp_directory_path() / "leasehold-XXXXXX").string();
-        if (::mkdtemp(made.data()) == nullptr) {
-            throw std::runtime_error{"no temporary folder"};
-        }
-        path_ = made;
-    }
-    temporary_folder(const temporary_folder&) = delete;
-    temporary_folder& operator=(const temporary_folder&) = delete;
-    ~temporary_folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-
-    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_{};
-};
 
 struct memory {
     using store_type = memory_store;

@@ -74,6 +74,11 @@ std::vector<std::string> run_together(std::size_t count, const Prepare& prepare,
         const pid_t child = ::fork();
         if (child == 0) {
             std::string report;
+            for (std::size_t other = 0; other < count; ++other) {
+                if (other != i) {
+                    reports[other].close_writing();  // else a report ends only when all children have
+                }
+            }
             try {
                 auto prepared = prepare(i);
                 ready.write("r");
