@@ -143,6 +143,7 @@ void measure_part(figures& to, const std::string& name, floor_parts part) {
 }
 
 void measure_parts(figures& to) {
+    measure_part(to, "adds_gate", {.gate = true});
     measure_part(to, "adds_moved_file_check", {.moved_file_check = true});
     measure_part(to, "adds_settlement", {.settlements = true});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <leasehold/rules.hpp>
 #include <leasehold/settlement.hpp>
 #include <leasehold/sqlite/sql.hpp>
+#include <leasehold/sqlite/turnstile.hpp>
 
 /// The floor: what SQLite itself can do with the same SQL in the same transactions, by its plain C interface and
 /// prepared statements. No gate, no check of what is read, no events, no settlements.
@@ -111,6 +113,7 @@ private:
 
 /// What of the library's is switched on, to see what it adds.
 struct floor_parts {
+    bool gate = false;              ///< stands in line at the turnstile before each begin
     bool moved_file_check = false;  ///< asks at each begin whether the file is still where it was opened
     bool settlements = false;       ///< judges each finish by the rules and tells both sides of it
 };
@@ -131,7 +134,7 @@ struct floor_job {
 class floor_queue {
 public:
     floor_queue(const std::string& path, const char* synchronous, floor_parts parts = {})
-        : file_{path, synchronous}, parts_{parts} {}
+        : file_{path, synchronous}, parts_{parts}, turnstile_{path} {}
 
     std::vector<floor_job> claim(std::int64_t limit) {
         begin();
@@ -151,7 +154,7 @@ public:
         for (floor_job& job : jobs) {
             add_bytes(job);
         }
-        commit_.run();
+        commit();
         return jobs;
     }
 
@@ -170,7 +173,7 @@ public:
                 settled.push_back(judge(*held[i].round, jobs[i], now));
             }
         }
-        commit_.run();
+        commit();
         return parts_.settlements ? settled.size() : jobs.size();
     }
 
@@ -184,7 +187,7 @@ public:
             insert_.put(10, std::int64_t{0}).put(11, now).put(12, std::int64_t{0}).put(13, std::int64_t{0}).run();
             add_payload_.put(1, sqlite3_last_insert_rowid(file_.handle())).put_bytes(2, payload).run();
         }
-        commit_.run();
+        commit();
     }
 
 private:
@@ -201,6 +204,10 @@ private:
     }
 
     void begin() {
+        if (parts_.gate) {
+            turnstile_.enter(std::chrono::steady_clock::now() + std::chrono::seconds{5});
+        }
+        begin_.run();
         if (parts_.moved_file_check) {
             int has_moved = 0;
             sqlite3_file_control(file_.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
@@ -208,10 +215,14 @@ private:
                 throw std::runtime_error{"floor: the file has moved"};
             }
         }
-        begin_.run();
         meta_.step();
         store_ = meta_.bytes(1);
         meta_.reset();
+    }
+
+    void commit() {
+        commit_.run();
+        turnstile_.leave();
     }
 
     void read(floor_statement& from, std::vector<floor_job>& jobs) {
@@ -284,6 +295,7 @@ private:
 
     floor_connection file_;
     floor_parts parts_;
+    sql::turnstile turnstile_;
     std::string store_{};
     floor_statement begin_ = prepared(sql::begin_write);
     floor_statement commit_ = prepared(sql::commit);

@@ -84,8 +84,8 @@ void measure(figures& to, backlog_kind kind, const std::vector<std::size_t>& row
         to["backlog_" + std::to_string(rows[i]) + "_rate_" + name] = median(rates[i]);
     }
     if (kind == backlog_kind::delayed) {
-        compare(to, "growth_empty", rounds, {"least", [&] { return queues.front()->look(); }},
-                {"most", [&] { return queues.back()->look(); }});
+        compare(to, "growth_empty", rounds, {"with_1000", [&] { return queues.front()->look(); }},
+                {"with_1000000", [&] { return queues.back()->look(); }});
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <initializer_list>
@@ -45,10 +46,11 @@ inline bool measured_once(std::initializer_list<measurement> all) {
     return true;
 }
 
-/// The value that stands at `rank` (0 to 1) of their order.
+/// The least of the values that `rank` (0 to 1) of them do not exceed.
 inline double at_rank(std::vector<double> values, double rank) {
     std::sort(values.begin(), values.end());
-    return values.at(static_cast<std::size_t>(rank * static_cast<double>(values.size() - 1)));
+    const auto place = static_cast<std::size_t>(std::ceil(rank * static_cast<double>(values.size())));
+    return values.at(std::max<std::size_t>(place, 1) - 1);
 }
 
 inline double median(std::vector<double> values) { return at_rank(std::move(values), 0.5); }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -38,31 +39,26 @@ struct share {
     std::vector<job_done> done{};
 };
 
-std::int64_t ticks(steady::duration length) { return length.count(); }
+std::int64_t ticks(steady::time_point at) { return at.time_since_epoch().count(); }
+steady::time_point point(std::int64_t ticks) { return steady::time_point{steady::duration{ticks}}; }
 
 std::string to_text(const share& one) {
     std::ostringstream text;
-    text << ticks(one.begin.time_since_epoch()) << ' ' << ticks(one.end.time_since_epoch());
+    text << ticks(one.begin) << ' ' << ticks(one.end);
     for (const job_done& each : one.done) {
-        text << ' ' << ticks(each.at.time_since_epoch()) << ' ' << ticks(each.claim_took);
+        text << ' ' << ticks(each.at) << ' ' << each.claim_took.count();
     }
     return text.str();
 }
 
 share from_text(const std::string& text) {
     std::istringstream from{text};
-    const auto next = [&from] {
-        std::int64_t value = 0;
-        from >> value;
-        return steady::duration{value};
-    };
-    share one{steady::time_point{next()}, steady::time_point{next()}};
-    while (from >> std::ws && !from.eof()) {
-        if (!from) {
-            break;
-        }
-        const steady::time_point at{next()};
-        one.done.push_back({at, next()});
+    std::int64_t first = 0;
+    std::int64_t second = 0;
+    from >> first >> second;
+    share one{point(first), point(second)};
+    while (from >> first >> second) {
+        one.done.push_back({point(first), steady::duration{second}});
     }
     if (one.done.empty()) {
         throw std::runtime_error{"a process did nothing: " + text.substr(0, 200)};
@@ -70,11 +66,11 @@ share from_text(const std::string& text) {
     return one;
 }
 
-/// What all of them came to, in the time that all of them had.
+/// What all of them came to.
 struct outcome {
-    double rate = 0;
-    double least_over_most = 0;
-    double p99_over_p50 = 0;  ///< of the process for which that is greatest
+    double rate = 0;             ///< jobs a second, in the time that all of them had
+    double least_over_most = 0;  ///< jobs of the one that did least, in the same time
+    double p99_over_p50 = 0;     ///< a claim's time: of the one that waited longest, over all claims'
 };
 
 outcome sum_up(const std::vector<share>& all) {
@@ -84,23 +80,22 @@ outcome sum_up(const std::vector<share>& all) {
         begin = std::max(begin, one.begin);
         end = std::min(end, one.end);
     }
-    outcome sum;
     std::vector<double> jobs;
+    std::vector<double> all_claims;
+    double longest = 0;
     for (const share& one : all) {
+        jobs.push_back(static_cast<double>(std::count_if(one.done.begin(), one.done.end(), [&](const job_done& each) {
+            return begin <= each.at && each.at <= end;
+        })));
         std::vector<double> claims;
         for (const job_done& each : one.done) {
-            if (begin <= each.at && each.at <= end) {
-                claims.push_back(milliseconds{each.claim_took}.count());
-            }
+            claims.push_back(milliseconds{each.claim_took}.count());
         }
-        jobs.push_back(static_cast<double>(claims.size()));
-        sum.rate += jobs.back() / seconds{end - begin}.count();
-        if (!claims.empty()) {
-            sum.p99_over_p50 = std::max(sum.p99_over_p50, at_rank(claims, 0.99) / at_rank(claims, 0.5));
-        }
+        longest = std::max(longest, at_rank(claims, 0.99));
+        all_claims.insert(all_claims.end(), claims.begin(), claims.end());
     }
-    sum.least_over_most = at_rank(jobs, 0) / at_rank(jobs, 1);
-    return sum;
+    return {std::accumulate(jobs.begin(), jobs.end(), 0.0) / seconds{end - begin}.count(),
+            at_rank(jobs, 0) / at_rank(jobs, 1), longest / median(all_claims)};
 }
 
 outcome run_processes(const file_of_jobs& file, std::size_t count) {

@@ -120,6 +120,7 @@ def draw(path, x_axis, ticks, lines, log_rates):
     axes.set_ylabel("jobs claimed and finished a second")
     if log_rates:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
     else:
         axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
