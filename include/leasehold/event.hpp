@@ -55,8 +55,8 @@ struct event {
 using event_sink = sink<event>;
 
 struct queue_options {
-    event_sink on_event{};        ///< told of what has been committed
-    std::size_t group_limit = 1;  ///< so many calls of several threads share a commit at most; 0 or 1: none
+    event_sink on_event{};         ///< told of what has been committed
+    std::size_t group_limit = 64;  ///< so many calls of several threads share a commit at most; 0 or 1: none do
 };
 
 namespace detail {

@@ -42,7 +42,7 @@ public:
     private:
         friend class group_commit;
 
-        enum class state : std::uint8_t { waits, leads, is_done, is_alone };
+        enum class state : std::int32_t { waits, leads, is_done, is_alone };
 
         state wait() const noexcept {
             state_.wait(state::waits, std::memory_order_acquire);
@@ -134,6 +134,9 @@ private:
             do {  // from here on nobody enters: the clock has been read
                 call& next = *rest.pop();
                 group.push(next);
+                if constexpr (requires { in.expect(rest.size); }) {
+                    in.expect(rest.size);
+                }
                 next.run(in);
             } while (rest.size > 0 && clock::now() < full);
             is_run = true;

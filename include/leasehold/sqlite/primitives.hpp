@@ -18,6 +18,7 @@
 #include <leasehold/job.hpp>
 #include <leasehold/sqlite/connection.hpp>
 #include <leasehold/sqlite/open_transaction.hpp>
+#include <leasehold/sqlite/read_ahead.hpp>
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/store.hpp>
@@ -35,19 +36,21 @@ public:
     store_id identity() const noexcept { return identity_; }
     const reading& now() { return clock_.get(); }
 
+    /// How many more calls this transaction is to carry: their claims need not look one by one.
+    void expect(std::size_t calls) noexcept { expected_ = calls; }
+
     std::vector<row> vested(std::string_view queue, std::size_t limit) {
-        const reading now = clock_.get();
-        std::vector<row> rows;
-        std::int64_t above = std::numeric_limits<std::int64_t>::max();
-        while (rows.size() < limit) {
-            const std::optional<std::int64_t> priority = first_priority_below(queue, above);
-            if (!priority) {
-                break;
-            }
-            add_heads(rows, queue, *priority, limit - rows.size(), now);
-            above = *priority;
+        if (ahead_.knows(queue, limit)) {
+            return ahead_.first(limit);
         }
-        return rows;
+        if (expected_ == 0) {
+            return candidates(queue, limit);
+        }
+        const std::size_t enough = limit + expected_;
+        std::vector<row> rows = candidates(queue, enough);
+        const bool is_all = rows.size() < enough;
+        ahead_.keep(queue, std::move(rows), is_all);
+        return ahead_.first(limit);
     }
 
     std::vector<row> hold(std::span<const job_id> ids) {
@@ -107,6 +110,7 @@ public:
     void write(std::span<const change> changes) {
         for (const change& each : changes) {
             write_row(on_, *each.to);
+            ahead_.written(*each.to);
             made_ready_ = made_ready_ || each.to->state == job_state::ready;
             if (each.result) {
                 set_bytes(on_, set_result, delete_result, each.to->id, *each.result);
@@ -160,9 +164,26 @@ protected:
     connection& on_;  // NOLINT(*-non-private-*): what the two kinds of transaction are made of
     store_id identity_;
     single_reading clock_;
+    read_ahead ahead_{};
+    std::size_t expected_ = 0;
     bool made_ready_ = false;  ///< whether who waits for a job should look
 
 private:
+    std::vector<row> candidates(std::string_view queue, std::size_t limit) {
+        const reading now = clock_.get();
+        std::vector<row> rows;
+        std::int64_t above = std::numeric_limits<std::int64_t>::max();
+        while (rows.size() < limit) {
+            const std::optional<std::int64_t> priority = first_priority_below(queue, above);
+            if (!priority) {
+                break;
+            }
+            add_heads(rows, queue, *priority, limit - rows.size(), now);
+            above = *priority;
+        }
+        return rows;
+    }
+
     std::optional<std::int64_t> first_priority_below(std::string_view queue, std::int64_t above) {
         running query = on_.prepared(next_priority);
         query.bind(queue, above).step();
@@ -204,6 +225,7 @@ private:
             }
         }
         const job_id id = add_row(on_, made);
+        ahead_.forget();
         if (!work.payload.empty()) {
             on_.prepared(insert_payload).bind(id.value, blob{work.payload}).run();
         }
