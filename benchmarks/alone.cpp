@@ -37,25 +37,16 @@ constexpr terms rollback_full{.journal = journal_mode::rollback, .rounds = 151, 
 constexpr terms wal_full{.rounds = 101, .batches = 200};
 constexpr terms cpu_alone{.synchronous = synchronous_mode::off, .rounds = 75, .batches = 1000};
 
-/// The library on a file of its own.
-struct our_file {
-    explicit our_file(const terms& how, queue_options options = {})
-        : file{how.journal, how.jobs()},
-          queue{{file.path(), {.synchronous = how.synchronous}}, {}, std::move(options)} {}
+/// For both sides of a comparison: no two files are equally fast.
+file_of_jobs file_for(const terms& how) { return {how.journal, 2 * how.jobs()}; }
 
-    file_of_jobs file;
-    lease_queue queue;
-};
+lease_queue queue_on(const file_of_jobs& file, const terms& how, queue_options options = {}) {
+    return lease_queue{{file.path(), {.synchronous = how.synchronous}}, {}, std::move(options)};
+}
 
-/// The floor on a file of its own.
-struct floor_file {
-    explicit floor_file(const terms& how, floor_parts parts = {})
-        : file{how.journal, how.jobs()},
-          queue{file.path(), how.synchronous == synchronous_mode::off ? "OFF" : "FULL", parts} {}
-
-    file_of_jobs file;
-    floor_queue queue;
-};
+floor_queue floor_on(const file_of_jobs& file, const terms& how, floor_parts parts = {}) {
+    return {file.path(), how.synchronous == synchronous_mode::off ? "OFF" : "FULL", parts};
+}
 
 void work_a_batch(lease_queue& queue, std::size_t batch) {
     batch == 1 ? claim_and_finish(queue) : claim_and_finish_many(queue, batch);
@@ -69,21 +60,22 @@ void work_a_batch(floor_queue& queue, std::size_t batch) {
 }
 
 /// A turn of claims and finishes.
-template <class File>
-std::function<double()> turn_on(File& on, const terms& how) {
-    return [&on, how] {
+template <class Queue>
+std::function<double()> turn_of(Queue& queue, const terms& how) {
+    return [&queue, how] {
         return rate_of(how.jobs_a_turn(), [&] {
             for (std::size_t i = 0; i < how.batches; ++i) {
-                work_a_batch(on.queue, how.batch);
+                work_a_batch(queue, how.batch);
             }
         });
     };
 }
 
 void compare_with_floor(figures& to, const std::string& name, const terms& how) {
-    our_file ours{how};
-    floor_file floor{how};
-    compare(to, name, how.rounds, {"ours", turn_on(ours, how)}, {"floor", turn_on(floor, how)});
+    const file_of_jobs file = file_for(how);
+    lease_queue ours = queue_on(file, how);
+    floor_queue floor = floor_on(file, how);
+    compare(to, name, how.rounds, {"ours", turn_of(ours, how)}, {"floor", turn_of(floor, how)});
 }
 
 void measure_floor_ratios(figures& to) {
@@ -102,8 +94,9 @@ void measure_enqueue(figures& to) {
     constexpr std::size_t batch = 1000;
     constexpr std::size_t batches = 15;
     constexpr terms from_empty{.batches = 0};
-    our_file ours{from_empty};
-    floor_file floor{from_empty};
+    const file_of_jobs file = file_for(from_empty);
+    lease_queue ours = queue_on(file, from_empty);
+    floor_queue floor = floor_on(file, from_empty);
     const std::vector<job> jobs = some_jobs(batch);
     const std::vector<std::string> payloads(batch, jobs.front().payload);
     const auto turn = [](const auto& enqueue) {
@@ -114,32 +107,34 @@ void measure_enqueue(figures& to) {
         });
     };
     compare(to, "enqueue_many_rate", from_empty.rounds,
-            {"ours", [&] { return turn([&] { ours.queue.enqueue_many(jobs); }); }},
-            {"floor", [&] { return turn([&] { floor.queue.enqueue(payloads); }); }});
+            {"ours", [&] { return turn([&] { ours.enqueue_many(jobs); }); }},
+            {"floor", [&] { return turn([&] { floor.enqueue(payloads); }); }});
 }
 
 void measure_finish_and_claim(figures& to) {
-    our_file together{wal_full};
-    together.file.add(1);  // the one that is still held at the end
-    our_file apart{wal_full};
-    std::optional<lease> held = together.queue.claim("bench", 1h);
+    const file_of_jobs file = file_for(wal_full);
+    file.add(1);  // the one that is still held at the end
+    lease_queue together = queue_on(file, wal_full);
+    lease_queue apart = queue_on(file, wal_full);
+    std::optional<lease> held = together.claim("bench", 1h);
     const claim_terms next{.owner = "bench", .lease_for = 1h};
     const auto turn = [&] {
         return rate_of(wal_full.batches, [&] {
             for (std::size_t i = 0; i < wal_full.batches; ++i) {
-                finished_and_claimed both = together.queue.finish_and_claim(held.value(), {}, next);
+                finished_and_claimed both = together.finish_and_claim(held.value(), {}, next);
                 held = std::move(both.next);
             }
         });
     };
-    compare(to, "finish_and_claim_gain", wal_full.rounds, {"together", turn}, {"apart", turn_on(apart, wal_full)});
+    compare(to, "finish_and_claim_gain", wal_full.rounds, {"together", turn}, {"apart", turn_of(apart, wal_full)});
 }
 
 /// What a part adds, as the floor's rate with it over the rate without.
 void measure_part(figures& to, const std::string& name, floor_parts part) {
-    floor_file with{cpu_alone, part};
-    floor_file without{cpu_alone};
-    compare(to, name, cpu_alone.rounds, {"with", turn_on(with, cpu_alone)}, {"without", turn_on(without, cpu_alone)});
+    const file_of_jobs file = file_for(cpu_alone);
+    floor_queue with = floor_on(file, cpu_alone, part);
+    floor_queue without = floor_on(file, cpu_alone);
+    compare(to, name, cpu_alone.rounds, {"with", turn_of(with, cpu_alone)}, {"without", turn_of(without, cpu_alone)});
 }
 
 void measure_parts(figures& to) {
@@ -151,10 +146,11 @@ void measure_parts(figures& to) {
 
 void measure_events(figures& to) {
     std::size_t told = 0;
-    our_file with{cpu_alone, {.on_event = [&told](const event&) { ++told; }}};
-    our_file without{cpu_alone};
-    compare(to, "adds_events", cpu_alone.rounds, {"with", turn_on(with, cpu_alone)},
-            {"without", turn_on(without, cpu_alone)});
+    const file_of_jobs file = file_for(cpu_alone);
+    lease_queue with = queue_on(file, cpu_alone, {.on_event = [&told](const event&) { ++told; }});
+    lease_queue without = queue_on(file, cpu_alone);
+    compare(to, "adds_events", cpu_alone.rounds, {"with", turn_of(with, cpu_alone)},
+            {"without", turn_of(without, cpu_alone)});
 }
 
 const bool registered = measured_once({{"floor_ratios", measure_floor_ratios},

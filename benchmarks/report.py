@@ -122,7 +122,7 @@ def draw(path, x_axis, ticks, lines, log_rates):
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.1 * max(rate for _, rates in lines for rate in rates))
     axes.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
     axes.minorticks_off()
     axes.grid(axis="y", color="#dddddd")

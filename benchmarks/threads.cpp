@@ -73,10 +73,9 @@ void measure_alone(figures& to) {
     double worse = 0;
     for (const journal_mode journal : both_journals) {
         const std::string name = "group_commit_gain_1_" + std::string{short_name(journal)};
-        const file_of_jobs on_file{journal, backlog};
-        const file_of_jobs off_file{journal, backlog};
-        lease_queue on{{on_file.path()}, {}, {.group_limit = group_limit}};
-        lease_queue off{{off_file.path()}, {}, {.group_limit = 1}};
+        const file_of_jobs file{journal, backlog};
+        lease_queue on{{file.path()}, {}, {.group_limit = group_limit}};
+        lease_queue off{{file.path()}, {}, {.group_limit = 1}};
         const std::size_t jobs = journal == journal_mode::wal ? 200 : 50;
         const auto turn = [jobs](lease_queue& queue) {
             return rate_of(jobs, [&] {
