@@ -62,7 +62,8 @@ public:
         const shift only_one{is_running_};
         bench_.closing().open();
         const detail::step_listener<clock_type> on_step{bench_.queue().clock(), ring_};
-        const std::jthread beats{[this](const std::stop_token& over) { keep_beating(over); }};
+        const std::jthread beats{
+            [this, begun = bench_.pace()](const std::stop_token& over) { keep_beating(over, begun); }};
         std::vector<std::jthread> slots;
         const ending at_exit{*this};
         const std::stop_callback on_stop{stop, [this] { close(); }};
@@ -214,11 +215,12 @@ private:
         }
     };
 
-    /// The thread of the beats, which also gives back what has not begun.
-    void keep_beating(const std::stop_token& over) {
+    /// The thread of the beats, which also gives back what has not begun. `begun`: before any job was claimed, since
+    /// the thread itself may begin late.
+    void keep_beating(const std::stop_token& over, pace_point begun) {
         const std::stop_callback wake{over, ring_};
         const millis renew_every = *bench_.options().renew_every;
-        duty beats{saturating_add(bench_.pace(), renew_every)};
+        duty beats{saturating_add(begun, renew_every)};
         duty returns{};
         bool has_given_back = false;
         while (!over.stop_requested()) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// How the engine answers: every candidate is found by an index search, and nothing is sorted or scanned.
+#include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -109,6 +111,37 @@ TEST_CASE("a claim takes as many steps with many finished, delayed and leased ro
         queue.enqueue_many(std::vector<job>(2, {.payload = "ready"}));
     }
     CHECK(steps_of_claim(few.path()) == steps_of_claim(many.path()));
+}
+
+/// What the process has written so far, to files and elsewhere, in bytes.
+std::size_t written() {
+    std::ifstream io{"/proc/self/io"};
+    std::string name;
+    std::size_t bytes = 0;
+    while (io >> name >> bytes && name != "wchar:") {
+    }
+    REQUIRE(name == "wchar:");
+    return bytes;
+}
+
+TEMPLATE_TEST_CASE("a large payload is not written again when its job changes state", "[sqlite]", places::rollback_file,
+                   places::wal_file) {
+    TestType place;
+    lease_queue queue{place.store()};
+    constexpr std::size_t large = 16U << 20U;
+    std::size_t before = written();
+    queue.enqueue({.payload = std::string(large, 'x')});
+    CHECK(written() - before > large);  // so that this can be seen
+    before = written();
+    std::optional<lease> held = queue.claim("A", 1h);
+    REQUIRE(held);
+    CHECK(held->payload.size() == large);
+    CHECK(queue.renew(*held, 2h));
+    CHECK(queue.fail(*held, "not yet"));
+    held = queue.claim("A", 1h);
+    REQUIRE(held);
+    CHECK(queue.finish(*held));
+    CHECK(written() - before < 512U << 10U);
 }
 
 }  // namespace

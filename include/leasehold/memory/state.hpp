@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <leasehold/bell.hpp>
 #include <leasehold/job.hpp>
 #include <leasehold/random_store_id.hpp>
+#include <leasehold/rules.hpp>
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
@@ -25,6 +27,9 @@ struct entry {
     row_bytes bytes{};
     std::string result{};
 };
+
+/// Of a row, what a verb may change.
+using columns = rules::basic_columns<std::string>;
 
 /// Where a row stands in the order of its lane.
 using place = std::pair<instant, job_id>;
@@ -52,6 +57,20 @@ struct by_name {
 using job_map = std::map<job_id, entry>;
 using key_map = std::map<full_key, job_id, by_name>;
 
+/// One step back in a transaction: what it names is put as it was. A row that was made goes; one that was erased comes
+/// back.
+struct undo {
+    job_id id{};
+    bool made = false;
+    bool receipt_added = false;
+    std::optional<memory::columns> columns{};
+    std::optional<std::string> result{};
+    std::optional<std::string> checkpoint{};
+    job_map::node_type job{};
+    key_map::node_type key{};
+    lane::node_type place{};
+};
+
 /// All that a memory store holds. Guarded by its mutex, which a transaction or a view keeps until it ends.
 struct state {
     using priorities = std::map<std::int32_t, lanes, std::greater<>>;
@@ -65,15 +84,17 @@ struct state {
     key_map keys{};
     std::map<std::string, priorities, std::less<>> open{};
     lane ended{};
+    std::vector<undo> undoing{};  ///< of the transaction that is open; here for the room that it has
 
-    /// The lane that a row belongs into; made where it is not there yet.
-    lane& lane_of(const row& job) {
-        if (has_ended(job.state)) {
+    /// The lane that a row belongs into as it stands in `as`; made where it is not there yet.
+    lane& lane_of(const row& job, const columns& as) {
+        if (has_ended(as.state)) {
             return ended;
         }
         lanes& both = open[job.queue][job.priority];
-        return job.waits ? both.waiting : both.free;
+        return as.waits ? both.waiting : both.free;
     }
+    lane& lane_of(const row& job) { return lane_of(job, job); }
 
     /// Drops the lanes of a queue and priority once nothing is in them.
     void tidy(const std::string& queue, std::int32_t priority) noexcept {

@@ -28,7 +28,12 @@ public:
     transaction(state& shared, single_reading clock) : state_{shared}, lock_{shared.mutex}, reading_{clock} {}
     transaction(const transaction&) = delete;
     transaction& operator=(const transaction&) = delete;
-    ~transaction() { roll_back(0); }
+    ~transaction() {
+        roll_back(0);
+        if (undo_.capacity() > room_kept) {
+            undo_ = std::vector<undo>{};
+        }
+    }
 
     store_id identity() const noexcept { return state_.identity; }
     const reading& now() { return reading_.get(); }
@@ -117,7 +122,8 @@ public:
             if (each.checkpoint) {
                 before.checkpoint = *each.checkpoint;
             }
-            before.columns = *each.to;  // the last that can fail: a step back without columns does nothing
+            before.columns = static_cast<const columns&>(
+                *each.to);  // the last that can fail: a step back without columns does nothing
             swap(before, there, to);
             made_ready_ = made_ready_ || each.to->state == job_state::ready;
         }
@@ -173,8 +179,8 @@ public:
 
     void commit() noexcept {
         for (const undo& done : undo_) {
-            if (done.columns) {
-                state_.tidy(done.columns->queue, done.columns->priority);
+            if (done.columns && !has_ended(done.columns->state)) {
+                tidy_after(done.id);
             }
         }
         undo_.clear();
@@ -184,18 +190,7 @@ public:
     }
 
 private:
-    /// One step back: what it names is put as it was. A row that was made goes; one that was erased comes back.
-    struct undo {
-        job_id id{};
-        bool made = false;
-        bool receipt_added = false;
-        std::optional<row> columns{};
-        std::optional<std::string> result{};
-        std::optional<std::string> checkpoint{};
-        job_map::node_type job{};
-        key_map::node_type key{};
-        lane::node_type place{};
-    };
+    static constexpr std::size_t room_kept = 1024;  ///< steps
 
     enqueued insert(const insertion& made) {
         const job& work = *made.content;
@@ -234,6 +229,14 @@ private:
         return {id, intake::accepted, made.columns.state};
     }
 
+    /// Drops the lanes of a row that has ended, if nothing else is in them.
+    void tidy_after(job_id id) noexcept {
+        const auto found = state_.jobs.find(id);
+        if (found != state_.jobs.end() && has_ended(found->second.columns.state)) {
+            state_.tidy(found->second.columns.queue, found->second.columns.priority);
+        }
+    }
+
     /// For one more step back: from then on nothing can fail.
     void make_room() {
         if (undo_.size() == undo_.capacity()) {
@@ -244,7 +247,7 @@ private:
     /// Exchanges what `other` has with what is there, and moves the row to its lane.
     void swap(undo& other, entry& there, lane& to) noexcept {
         lane::node_type moved = state_.lane_of(there.columns).extract(place_of(there.columns));
-        std::swap(there.columns, *other.columns);
+        std::swap<columns>(there.columns, *other.columns);
         moved.value() = place_of(there.columns);
         to.insert(std::move(moved));
         if (other.result) {
@@ -283,7 +286,7 @@ private:
             there.bytes.receipts.pop_back();
         }
         if (last.columns) {
-            swap(last, there, state_.lane_of(*last.columns));
+            swap(last, there, state_.lane_of(there.columns, *last.columns));
         }
     }
 
@@ -297,7 +300,7 @@ private:
     state& state_;
     std::unique_lock<std::mutex> lock_;
     single_reading reading_;
-    std::vector<undo> undo_{};
+    std::vector<undo>& undo_ = state_.undoing;
     bool made_ready_ = false;
 };
 
