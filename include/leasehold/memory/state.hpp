@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,20 +22,20 @@
 
 namespace leasehold::detail::memory {
 
-struct entry {
-    row columns{};
-    row_bytes bytes{};
-    std::string result{};
-};
-
 /// Of a row, what a verb may change.
 using columns = rules::basic_columns<std::string>;
 
-/// Where a row stands in the order of its lane.
-using place = std::pair<instant, job_id>;
-using lane = std::set<place>;
+struct entry;
 
-inline place place_of(const row& job) { return {has_ended(job.state) ? *job.ended_at : job.vests_at, job.id}; }
+/// Where a row stands in the order of its lane.
+struct place {
+    instant at{};
+    job_id id{};
+    friend auto operator<=>(const place&, const place&) noexcept = default;
+};
+
+/// Rows in their order. An entry stays at one address from when it is made until it is gone for good.
+using lane = std::map<place, const entry*>;
 
 /// Open rows of one queue and priority, in claim order: those that do not wait, and those that wait for an instant.
 struct lanes {
@@ -43,6 +43,16 @@ struct lanes {
     lane waiting{};
     bool empty() const noexcept { return free.empty() && waiting.empty(); }
 };
+
+struct entry {
+    row columns{};
+    row_bytes bytes{};
+    std::string result{};
+    lanes* line = nullptr;    ///< of its queue and priority; null where it has ended
+    lane::iterator stands{};  ///< in its lane
+};
+
+inline place place_of(const row& job) { return {has_ended(job.state) ? *job.ended_at : job.vests_at, job.id}; }
 
 /// Queue and key.
 using full_key = std::pair<std::string, std::string>;
@@ -60,13 +70,14 @@ using key_map = std::map<full_key, job_id, by_name>;
 /// One step back in a transaction: what it names is put as it was. A row that was made goes; one that was erased comes
 /// back.
 struct undo {
-    job_id id{};
+    entry* job = nullptr;
     bool made = false;
     bool receipt_added = false;
+    lanes* line = nullptr;
     std::optional<memory::columns> columns{};
     std::optional<std::string> result{};
     std::optional<std::string> checkpoint{};
-    job_map::node_type job{};
+    job_map::node_type erased{};
     key_map::node_type key{};
     lane::node_type place{};
 };
@@ -86,15 +97,13 @@ struct state {
     lane ended{};
     std::vector<undo> undoing{};  ///< of the transaction that is open; here for the room that it has
 
-    /// The lane that a row belongs into as it stands in `as`; made where it is not there yet.
-    lane& lane_of(const row& job, const columns& as) {
-        if (has_ended(as.state)) {
+    /// The lane that a row belongs into.
+    lane& lane_of(const entry& job) noexcept {
+        if (job.line == nullptr) {
             return ended;
         }
-        lanes& both = open[job.queue][job.priority];
-        return as.waits ? both.waiting : both.free;
+        return job.columns.waits ? job.line->waiting : job.line->free;
     }
-    lane& lane_of(const row& job) { return lane_of(job, job); }
 
     /// Drops the lanes of a queue and priority once nothing is in them.
     void tidy(const std::string& queue, std::int32_t priority) noexcept {

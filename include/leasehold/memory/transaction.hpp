@@ -49,12 +49,12 @@ public:
             auto free = both.free.begin();
             auto waiting = both.waiting.begin();
             while (rows.size() < limit) {
-                const bool any_waiting = waiting != both.waiting.end() && waiting->first <= now.at;
+                const bool any_waiting = waiting != both.waiting.end() && waiting->first.at <= now.at;
                 if (free == both.free.end() && !any_waiting) {
                     break;
                 }
-                const bool take_free = free != both.free.end() && (!any_waiting || *free < *waiting);
-                const row& candidate = state_.jobs.at((take_free ? free++ : waiting++)->second).columns;
+                const bool take_free = free != both.free.end() && (!any_waiting || free->first < waiting->first);
+                const row& candidate = (take_free ? free++ : waiting++)->second->columns;
                 if (candidate.state != job_state::leased || candidate.vests_at <= now.taking_at) {
                     rows.push_back(candidate);
                 }
@@ -107,15 +107,16 @@ public:
         if (both == found->second.end() || both->second.free.empty()) {
             return std::nullopt;
         }
-        return both->second.free.rbegin()->first;
+        return both->second.free.rbegin()->first.at;
     }
 
     void write(std::span<const change> changes) {
         for (const change& each : changes) {
             entry& there = state_.jobs.at(each.to->id);
-            lane& to = state_.lane_of(*each.to);
+            lanes* const line = line_for(there, each.to->state);
             undo& before = undo_.emplace_back();
-            before.id = each.to->id;
+            before.job = &there;
+            before.line = line;
             if (each.result) {
                 before.result = *each.result;
             }
@@ -124,7 +125,8 @@ public:
             }
             before.columns = static_cast<const columns&>(
                 *each.to);  // the last that can fail: a step back without columns does nothing
-            swap(before, there, to);
+            swap(before, there);
+            emptied_ = emptied_ || (before.line != nullptr && before.line->empty());
             made_ready_ = made_ready_ || each.to->state == job_state::ready;
         }
     }
@@ -132,23 +134,24 @@ public:
     void erase(std::span<const job_id> ids) {
         for (const job_id id : ids) {
             make_room();
-            undo_.push_back(taken_out(id));
+            undo_.push_back(taken_out(state_.jobs.at(id)));
         }
     }
 
     void add_receipt(job_id id, const receipt& note) {
         make_room();
-        state_.jobs.at(id).bytes.receipts.push_back(note);
-        undo_.push_back({.id = id, .receipt_added = true});
+        entry& there = state_.jobs.at(id);
+        there.bytes.receipts.push_back(note);
+        undo_.push_back({.job = &there, .receipt_added = true});
     }
 
     std::vector<row> ended(instant before, std::size_t limit, bool quarantined) {
         std::vector<row> rows;
-        for (const auto& [at, id] : state_.ended) {
-            if (at > before || rows.size() == limit) {
+        for (const auto& [where, job] : state_.ended) {
+            if (where.at > before || rows.size() == limit) {
                 break;
             }
-            const row& candidate = state_.jobs.at(id).columns;
+            const row& candidate = job->columns;
             if (quarantined || candidate.state != job_state::quarantined) {
                 rows.push_back(candidate);
             }
@@ -179,8 +182,8 @@ public:
 
     void commit() noexcept {
         for (const undo& done : undo_) {
-            if (done.columns && !has_ended(done.columns->state)) {
-                tidy_after(done.id);
+            if (emptied_ && done.columns) {
+                state_.tidy(done.job->columns.queue, done.job->columns.priority);
             }
         }
         undo_.clear();
@@ -212,29 +215,30 @@ private:
         fresh.columns.priority = work.priority;
         fresh.columns.enqueued_at = made.enqueued_at;
         fresh.bytes.payload = work.payload;
-        lane place_node{place_of(fresh.columns)};
+        lane place_node;
+        place_node.emplace(place_of(fresh.columns), &fresh);
         key_map key_node;
         if (!work.key.empty()) {
             key_node.emplace(full_key{work.queue, work.key}, id);
         }
         make_room();
-        lane& home = state_.lane_of(fresh.columns);
+        fresh.line = line_for(fresh, fresh.columns.state);
 
-        home.merge(place_node);
+        stand(fresh, place_node.extract(place_node.begin()));
         state_.keys.merge(key_node);
         state_.jobs.merge(job_node);
         state_.last_id = id.value;
         made_ready_ = true;
-        undo_.push_back({.id = id, .made = true});
+        undo_.push_back({.job = &fresh, .made = true});
         return {id, intake::accepted, made.columns.state};
     }
 
-    /// Drops the lanes of a row that has ended, if nothing else is in them.
-    void tidy_after(job_id id) noexcept {
-        const auto found = state_.jobs.find(id);
-        if (found != state_.jobs.end() && has_ended(found->second.columns.state)) {
-            state_.tidy(found->second.columns.queue, found->second.columns.priority);
+    /// The lanes of an open row's queue and priority, made where they are not there yet; none for one that has ended.
+    lanes* line_for(const entry& job, job_state as) {
+        if (has_ended(as)) {
+            return nullptr;
         }
+        return job.line != nullptr ? job.line : &state_.open[job.columns.queue][job.columns.priority];
     }
 
     /// For one more step back: from then on nothing can fail.
@@ -245,11 +249,11 @@ private:
     }
 
     /// Exchanges what `other` has with what is there, and moves the row to its lane.
-    void swap(undo& other, entry& there, lane& to) noexcept {
-        lane::node_type moved = state_.lane_of(there.columns).extract(place_of(there.columns));
+    void swap(undo& other, entry& there) noexcept {
+        lane::node_type moved = state_.lane_of(there).extract(there.stands);
         std::swap<columns>(there.columns, *other.columns);
-        moved.value() = place_of(there.columns);
-        to.insert(std::move(moved));
+        std::swap(there.line, other.line);
+        stand(there, std::move(moved));
         if (other.result) {
             std::swap(there.result, *other.result);
         }
@@ -258,35 +262,43 @@ private:
         }
     }
 
+    /// Puts a row into its lane: mostly behind all others.
+    void stand(entry& job, lane::node_type at) noexcept {
+        lane& to = state_.lane_of(job);
+        at.key() = place_of(job.columns);
+        job.stands = to.insert(to.end(), std::move(at));
+    }
+
     /// Takes a row out, whole.
-    undo taken_out(job_id id) noexcept {
-        undo out{.id = id};
-        out.job = state_.jobs.extract(id);
-        const row& job = out.job.mapped().columns;
-        out.place = state_.lane_of(job).extract(place_of(job));
-        if (const auto known = state_.keys.find(full_key_view{job.queue, job.key}); known != state_.keys.end()) {
+    undo taken_out(entry& job) noexcept {
+        undo out{.job = &job};
+        out.place = state_.lane_of(job).extract(job.stands);
+        const row& known_as = job.columns;
+        if (const auto known = state_.keys.find(full_key_view{known_as.queue, known_as.key});
+            known != state_.keys.end()) {
             out.key = state_.keys.extract(known);
         }
+        out.erased = state_.jobs.extract(known_as.id);
         return out;
     }
 
     void step_back(undo& last) noexcept {
+        entry& there = *last.job;
         if (last.made) {
-            taken_out(last.id);
+            taken_out(there);
             return;
         }
-        if (last.job) {
-            state_.lane_of(last.job.mapped().columns).insert(std::move(last.place));
+        if (last.erased) {
+            stand(there, std::move(last.place));
             state_.keys.insert(std::move(last.key));
-            state_.jobs.insert(std::move(last.job));
+            state_.jobs.insert(std::move(last.erased));
             return;
         }
-        entry& there = state_.jobs.find(last.id)->second;
         if (last.receipt_added) {
             there.bytes.receipts.pop_back();
         }
         if (last.columns) {
-            swap(last, there, state_.lane_of(there.columns, *last.columns));
+            swap(last, there);
         }
     }
 
@@ -302,6 +314,7 @@ private:
     single_reading reading_;
     std::vector<undo>& undo_ = state_.undoing;
     bool made_ready_ = false;
+    bool emptied_ = false;  ///< lanes of a queue and priority
 };
 
 }  // namespace leasehold::detail::memory

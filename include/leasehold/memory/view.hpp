@@ -76,7 +76,7 @@ public:
                 return instant::min();
             }
             if (!both.waiting.empty()) {
-                const instant at = both.waiting.begin()->first;
+                const instant at = both.waiting.begin()->first.at;
                 first = std::min(at, first.value_or(at));
             }
         }
