@@ -18,6 +18,7 @@
 #include <leasehold/lease.hpp>
 #include <leasehold/rules.hpp>
 #include <leasehold/settlement.hpp>
+#include <leasehold/short_list.hpp>
 #include <leasehold/store.hpp>
 #include <leasehold/text.hpp>
 #include <leasehold/time.hpp>
@@ -82,18 +83,11 @@ public:
     }
 
     std::vector<settlement> finish(std::span<const marker* const> rounds, std::span<const std::string_view> results) {
-        return settle(event_kind::finished, rounds,
-                      [&](std::size_t i, const row& held, const reading& now, change& to) {
-                          if (!results.empty() && !results[i].empty()) {
-                              to.result = results[i];  // a job that is held has none yet
-                          }
-                          return rules::finish(held.columns(), now.at);
-                      });
+        return settle(event_kind::finished, rounds, finishing(results));
     }
 
     settlement finish(const marker& round, std::string_view result) {
-        const marker* const only = &round;
-        return std::move(finish(std::span{&only, 1}, std::span{&result, 1}).front());
+        return settle_one(event_kind::finished, round, finishing(std::span{&result, 1}));
     }
 
     /// Both in one: claims whatever the finish answers; from the finished job's own queue where none is named.
@@ -227,6 +221,15 @@ private:
         }
     }
 
+    static auto finishing(std::span<const std::string_view> results) {
+        return [results](std::size_t i, const row& held, const reading& now, change& to) {
+            if (!results.empty() && !results[i].empty()) {
+                to.result = results[i];  // a job that is held has none yet
+            }
+            return rules::finish(held.columns(), now.at);
+        };
+    }
+
     waiting_line<Transaction> line_at(instant now) { return {transaction_, notes_, now}; }
 
     std::vector<row> hold_one(job_id id) { return transaction_.hold(std::span{&id, 1}); }
@@ -248,10 +251,12 @@ private:
     std::size_t take(std::vector<row>& rows, std::string_view owner, millis lease_for, std::size_t left,
                      std::size_t may_put_aside, std::vector<lease>& granted) {
         const reading now = transaction_.now();
-        std::vector<change> changes;
-        std::vector<row*> taken;
+        short_list<change> changes{rows.size()};
+        short_list<row*> taken{rows.size()};
+        std::size_t changed = 0;
+        std::size_t kept = 0;
         for (row& candidate : rows) {
-            if (taken.size() == left || changes.size() - taken.size() == may_put_aside) {
+            if (kept == left || changed - kept == may_put_aside) {
                 break;
             }
             const rules::columns seen = candidate.columns();
@@ -264,29 +269,27 @@ private:
             }
             if (decided.what == rules::taking::grant) {
                 candidate.assign(rules::grant(seen, owner, lease_for, now.at));
-                taken.push_back(&candidate);
+                taken.all()[kept++] = &candidate;
             } else {
                 candidate.assign(rules::put_aside(seen, decided.why, now.at));
             }
             notes_.changed(decided.what == rules::taking::grant ? event_kind::claimed : event_kind::quarantined,
                            candidate, now.at);
-            changes.push_back({&candidate});
+            changes.all()[changed++].to = &candidate;
         }
-        transaction_.write(changes);
-        for (row* const held : taken) {
-            granted.push_back(lease_of(*held, now));
+        transaction_.write(changes.all().first(changed));
+        for (row* const held : taken.all().first(kept)) {
+            hand_over(granted.emplace_back(held->marker_in(store_)), *held, now);
         }
-        return changes.size() - taken.size();
+        return changed - kept;
     }
 
-    lease lease_of(row& held, const reading& now) const {
-        lease granted{held.marker_in(store_)};
+    static void hand_over(lease& granted, row& held, const reading& now) {
         granted.key = std::move(held.key);
         granted.queue = std::move(held.queue);
         granted.deadline = held.deadline;
         granted.granted = now.at;
         granted.local_until = rules::local_end(now.pace, now.at, granted.lease_until);
-        return granted;
     }
 
     void add_bytes(std::vector<lease>& leases) {
@@ -294,11 +297,11 @@ private:
             return;
         }
         constexpr claim_token first{1};
-        std::vector<granted_row> rows(leases.size());
-        std::transform(leases.begin(), leases.end(), rows.begin(), [](const lease& held) {
+        short_list<granted_row> rows{leases.size()};
+        std::transform(leases.begin(), leases.end(), rows.all().begin(), [](const lease& held) {
             return granted_row{held.id, held.token == first};
         });
-        std::vector<row_bytes> bytes = transaction_.bytes(rows);
+        std::vector<row_bytes> bytes = transaction_.bytes(rows.all());
         for (std::size_t i = 0; i < leases.size(); ++i) {
             leases[i].payload = std::move(bytes[i].payload);
             leases[i].checkpoint = std::move(bytes[i].checkpoint);
@@ -309,23 +312,12 @@ private:
     /// The one way of every holder's verb: hold the rows, read the clock, judge each marker in the order given, make
     /// the change where the answer is `applied`.
     template <class Effect>
-    std::vector<settlement> settle(std::optional<event_kind> what, std::span<const marker* const> rounds,
-                                   const Effect& effect, rules::match how = rules::match::whole_marker) {
-        std::vector<job_id> ids;
-        ids.reserve(rounds.size());
-        for (const marker* const round : rounds) {
-            if (round->store == store_) {
-                ids.push_back(round->id);
-            }
-        }
-        std::sort(ids.begin(), ids.end());
-        ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-
-        std::vector<row> rows = transaction_.hold(ids);
+    void settle(std::optional<event_kind> what, std::span<const marker* const> rounds, std::span<settlement> answers,
+                const Effect& effect, rules::match how = rules::match::whole_marker) {
+        std::vector<row> rows = hold_all(rounds);
         const reading now = transaction_.now();
-        std::vector<change> changes(rows.size());
-        std::vector<settlement> answers;
-        answers.reserve(rounds.size());
+        short_list<change> list{rows.size()};
+        const std::span<change> changes = list.all();
         for (std::size_t i = 0; i < rounds.size(); ++i) {
             const marker& round = *rounds[i];
             const auto at = std::lower_bound(rows.begin(), rows.end(), round.id,
@@ -342,17 +334,47 @@ private:
                 }
             }
             notes_.settled(what, why, round, found ? &*at : nullptr, now.at);
-            answers.push_back({why, now.at, round, found ? std::optional{standing_of(*at)} : std::nullopt});
+            settlement& answer = answers[i];
+            answer.why = why;
+            answer.at = now.at;
+            answer.presented = round;
+            if (found) {
+                answer.current = standing_of(*at);
+            }
         }
-        std::erase_if(changes, [](const change& c) { return c.to == nullptr; });
-        transaction_.write(changes);
+        const auto end =
+            std::remove_if(changes.begin(), changes.end(), [](const change& c) { return c.to == nullptr; });
+        transaction_.write(std::span{changes.begin(), end});
+    }
+
+    template <class Effect>
+    std::vector<settlement> settle(std::optional<event_kind> what, std::span<const marker* const> rounds,
+                                   const Effect& effect, rules::match how = rules::match::whole_marker) {
+        std::vector<settlement> answers(rounds.size());
+        settle(what, rounds, answers, effect, how);
         return answers;
     }
 
     template <class Effect>
     settlement settle_one(std::optional<event_kind> what, const marker& round, const Effect& effect) {
         const marker* const only = &round;
-        return std::move(settle(what, std::span{&only, 1}, effect).front());
+        settlement answer;
+        settle(what, std::span{&only, 1}, std::span{&answer, 1}, effect);
+        return answer;
+    }
+
+    /// The rows of those rounds that are of this store, by ascending id.
+    std::vector<row> hold_all(std::span<const marker* const> rounds) {
+        short_list<job_id> ids{rounds.size()};
+        auto end = ids.all().begin();
+        for (const marker* const round : rounds) {
+            if (round->store == store_) {
+                *end++ = round->id;
+            }
+        }
+        std::sort(ids.all().begin(), end);
+        end = std::unique(ids.all().begin(), end);
+        return transaction_.hold(std::span<const job_id>{ids.all().begin(), end});
     }
 
     template <class Judge, class Effect>

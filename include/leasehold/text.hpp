@@ -49,7 +49,9 @@ constexpr std::size_t sequence_length(std::string_view text) noexcept {
 /// Whether `text` is UTF-8 without NUL. Empty is.
 constexpr bool is_text(std::string_view text) noexcept {
     while (!text.empty()) {
-        const std::size_t length = sequence_length(text);
+        const auto first = static_cast<std::uint8_t>(text.front());
+        const bool is_ascii = 0 < first && first < 0x80;
+        const std::size_t length = is_ascii ? 1 : sequence_length(text);
         if (length == 0) {
             return false;
         }
