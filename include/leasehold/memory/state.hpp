@@ -35,7 +35,7 @@ struct place {
 };
 
 /// Rows in their order. An entry stays at one address from when it is made until it is gone for good.
-using lane = std::map<place, const entry*>;
+using lane = std::map<place, entry*>;
 
 /// Open rows of one queue and priority, in claim order: those that do not wait, and those that wait for an instant.
 struct lanes {
@@ -73,8 +73,8 @@ struct undo {
     entry* job = nullptr;
     bool made = false;
     bool receipt_added = false;
-    lanes* line = nullptr;
     std::optional<memory::columns> columns{};
+    lanes* line = nullptr;  ///< where the columns are known
     std::optional<std::string> result{};
     std::optional<std::string> checkpoint{};
     job_map::node_type erased{};

@@ -54,7 +54,8 @@ public:
                     break;
                 }
                 const bool take_free = free != both.free.end() && (!any_waiting || free->first < waiting->first);
-                const row& candidate = (take_free ? free++ : waiting++)->second->columns;
+                last_ = (take_free ? free++ : waiting++)->second;
+                const row& candidate = last_->columns;
                 if (candidate.state != job_state::leased || candidate.vests_at <= now.taking_at) {
                     rows.push_back(candidate);
                 }
@@ -67,8 +68,8 @@ public:
         std::vector<row> rows;
         rows.reserve(ids.size());
         for (const job_id id : ids) {
-            if (const auto found = state_.jobs.find(id); found != state_.jobs.end()) {
-                rows.push_back(found->second.columns);
+            if (const entry* const found = find(id)) {
+                rows.push_back(found->columns);
             }
         }
         return rows;
@@ -78,7 +79,7 @@ public:
         std::vector<row_bytes> all;
         all.reserve(rows.size());
         for (const granted_row& each : rows) {
-            all.push_back(state_.jobs.at(each.id).bytes);
+            all.push_back(find(each.id)->bytes);
         }
         return all;
     }
@@ -112,8 +113,9 @@ public:
 
     void write(std::span<const change> changes) {
         for (const change& each : changes) {
-            entry& there = state_.jobs.at(each.to->id);
+            entry& there = *find(each.to->id);
             lanes* const line = line_for(there, each.to->state);
+            columns next = *each.to;
             undo& before = undo_.emplace_back();
             before.job = &there;
             before.line = line;
@@ -123,9 +125,7 @@ public:
             if (each.checkpoint) {
                 before.checkpoint = *each.checkpoint;
             }
-            before.columns = static_cast<const columns&>(
-                *each.to);  // the last that can fail: a step back without columns does nothing
-            swap(before, there);
+            swap(before, there, next);  // a step back without columns, where memory was lacking, does nothing
             emptied_ = emptied_ || (before.line != nullptr && before.line->empty());
             made_ready_ = made_ready_ || each.to->state == job_state::ready;
         }
@@ -134,13 +134,13 @@ public:
     void erase(std::span<const job_id> ids) {
         for (const job_id id : ids) {
             make_room();
-            undo_.push_back(taken_out(state_.jobs.at(id)));
+            undo_.push_back(taken_out(*find(id)));
         }
     }
 
     void add_receipt(job_id id, const receipt& note) {
         make_room();
-        entry& there = state_.jobs.at(id);
+        entry& there = *find(id);
         there.bytes.receipts.push_back(note);
         undo_.push_back({.job = &there, .receipt_added = true});
     }
@@ -195,6 +195,15 @@ public:
 private:
     static constexpr std::size_t room_kept = 1024;  ///< steps
 
+    /// A verb asks for the same row several times in a row.
+    entry* find(job_id id) noexcept {
+        if (last_ == nullptr || last_->columns.id != id) {
+            const auto found = state_.jobs.find(id);
+            last_ = found == state_.jobs.end() ? nullptr : &found->second;
+        }
+        return last_;
+    }
+
     enqueued insert(const insertion& made) {
         const job& work = *made.content;
         if (!work.key.empty()) {
@@ -248,10 +257,11 @@ private:
         }
     }
 
-    /// Exchanges what `other` has with what is there, and moves the row to its lane.
-    void swap(undo& other, entry& there) noexcept {
+    /// Exchanges what `other` has with what is there, gives the row its next columns, and moves it to its lane.
+    void swap(undo& other, entry& there, columns& next) noexcept {
         lane::node_type moved = state_.lane_of(there).extract(there.stands);
-        std::swap<columns>(there.columns, *other.columns);
+        other.columns.emplace(static_cast<columns&&>(there.columns));
+        static_cast<columns&>(there.columns) = std::move(next);
         std::swap(there.line, other.line);
         stand(there, std::move(moved));
         if (other.result) {
@@ -279,6 +289,7 @@ private:
             out.key = state_.keys.extract(known);
         }
         out.erased = state_.jobs.extract(known_as.id);
+        last_ = nullptr;
         return out;
     }
 
@@ -298,7 +309,8 @@ private:
             there.bytes.receipts.pop_back();
         }
         if (last.columns) {
-            swap(last, there);
+            columns earlier = std::move(*last.columns);
+            swap(last, there, earlier);
         }
     }
 
@@ -313,6 +325,7 @@ private:
     std::unique_lock<std::mutex> lock_;
     single_reading reading_;
     std::vector<undo>& undo_ = state_.undoing;
+    entry* last_ = nullptr;  ///< that was found
     bool made_ready_ = false;
     bool emptied_ = false;  ///< lanes of a queue and priority
 };
