@@ -54,11 +54,23 @@ struct reading {
     pace_point pace{};    ///< so that `pace + (t - at)` is never after the moment at which the clock shows t
 };
 
+/// A clock that runs on its own pace: one reading is enough for both.
+template <class Clock>
+concept paced_clock = local_clock<Clock> && requires(const Clock& clock) {
+    { clock.at(clock.pace()) } -> detail::wall_reading;
+};
+
 /// Reads the clock once. Throws `store_unsupported` where it shows an end of the range.
 template <local_clock Clock>
 reading take_reading(const Clock& clock) {
     const auto pace = clock.pace();
-    const auto now = clock.now();
+    const auto now = [&] {
+        if constexpr (paced_clock<Clock>) {
+            return clock.at(pace);
+        } else {
+            return clock.now();
+        }
+    }();
     const instant at = std::chrono::floor<std::chrono::milliseconds>(now);
     if (!rules::is_readable(at)) {
         throw store_unsupported{"the clock shows " + to_text(at) + ", an end of the range of instants"};
@@ -115,14 +127,17 @@ struct wall_clock {
     auto pace() const noexcept { return detail::machine_pace(); }
 };
 
-/// The steady clock of one process, for a store that lives no longer.
+/// The steady clock of one process, for a store that lives no longer: the machine's pace.
 struct process_clock {
     static constexpr clock_axis axis = clock_axis::process;
     static constexpr reach holds = reach::process;
-    std::chrono::sys_time<std::chrono::nanoseconds> now() const noexcept {
-        return std::chrono::sys_time<std::chrono::nanoseconds>{std::chrono::steady_clock::now().time_since_epoch()};
+    using paced = std::chrono::time_point<pace_axis, std::chrono::nanoseconds>;
+    paced pace() const noexcept { return detail::machine_pace(); }
+    /// What it shows at a point of its pace.
+    std::chrono::sys_time<std::chrono::nanoseconds> at(paced point) const noexcept {
+        return std::chrono::sys_time<std::chrono::nanoseconds>{point.time_since_epoch()};
     }
-    auto pace() const noexcept { return detail::machine_pace(); }
+    std::chrono::sys_time<std::chrono::nanoseconds> now() const noexcept { return at(pace()); }
 };
 
 static_assert(local_clock<wall_clock> && local_clock<process_clock>);
