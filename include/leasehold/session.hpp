@@ -296,7 +296,7 @@ private:
         if (leases.empty()) {
             return;
         }
-        constexpr claim_token first{1};
+        static constexpr claim_token first{1};
         short_list<granted_row> rows{leases.size()};
         std::transform(leases.begin(), leases.end(), rows.all().begin(), [](const lease& held) {
             return granted_row{held.id, held.token == first};
