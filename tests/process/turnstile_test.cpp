@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -71,10 +72,10 @@ private:
 };
 
 template <class Place>
-void make_jobs(const Place& place, int count) {
+void make_jobs(const Place& place, std::size_t count) {
     lease_queue queue{place.store()};
     std::vector<job> jobs;
-    for (int i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         jobs.push_back({.key = std::to_string(i), .payload = "x"});
     }
     queue.enqueue_many(jobs);
@@ -102,41 +103,57 @@ std::size_t number_in(const std::string& report) {
 TEMPLATE_TEST_CASE("processes that work flat out all get their share", "[turnstile]", places::rollback_file,
                    places::wal_file) {
     TestType place;
-    make_jobs(place, 4000);
+    constexpr std::size_t count = 800;
+    make_jobs(place, count);
     const auto reports = processes::run_together(
-        4, [&](std::size_t) { return std::make_unique<lease_queue>(place.store()); },
+        4,
+        [&](std::size_t) {
+            // With syncs, or the share of the processor would be what is seen.
+            return std::make_unique<lease_queue>(sqlite_store{place.path()});
+        },
         [](std::size_t, lease_queue& queue) { return std::to_string(work_off(queue)); });
     std::size_t all = 0;
-    std::size_t least = 4000;
+    std::size_t least = count;
     for (const std::string& report : reports) {
         all += number_in(report);
         least = std::min(least, number_in(report));
     }
-    CHECK(all == 4000);
-    CHECK(least >= 500);  // half of a fair share; the engine's own waiting leaves some with nothing
+    CHECK(all == count);
+    CHECK(least >= count / 8);  // half of a fair share; the engine's own waiting leaves some with nothing
 }
 
 TEST_CASE("processes pass in the order in which they came", "[turnstile]") {
     const temporary_folder folder;
     const std::string database = folder / "jobs.db";
-    const holder first{database};
-    processes::pipe_ends passed;
-    std::vector<std::unique_ptr<processes::child>> line;
-    for (char name = 'a'; name < 'e'; ++name) {
-        line.push_back(std::make_unique<processes::child>([&, name] {
-            turnstile gate{database};
-            while (!gate.enter(in(10s))) {  // the first one's turn may seem endless to it
-            }
-            passed.write(std::string{name});
-            gate.leave();
-        }));
-        std::this_thread::sleep_for(10ms);
+    bool was_quick = false;
+    // Who has waited for long looks whether the turn is free, and may lose its place by that: on a machine with other
+    // work to do it is tried again.
+    for (int round = 0; round < 50 && !was_quick; ++round) {
+        const holder first{database};
+        processes::pipe_ends passed;
+        std::vector<std::unique_ptr<processes::child>> line;
+        const auto start = turnstile::clock::now();
+        for (char name = 'a'; name < 'e'; ++name) {
+            line.push_back(std::make_unique<processes::child>([&, name] {
+                turnstile gate{database};
+                while (!gate.enter(in(10s))) {  // the first one's turn may seem endless to it
+                }
+                passed.write(std::string{name});
+                gate.leave();
+            }));
+            line.back()->wait_until_it_waits();
+        }
+        first.leave();
+        for (const auto& each : line) {
+            CHECK(WEXITSTATUS(each->wait()) == 0);
+        }
+        was_quick = turnstile::clock::now() - start < turnstile::between_looks;
+        const std::string order = passed.read_all();
+        INFO(order);
+        CHECK(order.size() == 4);
+        CHECK((order == "abcd" || !was_quick));
     }
-    first.leave();
-    for (const auto& each : line) {
-        CHECK(WEXITSTATUS(each->wait()) == 0);
-    }
-    CHECK(passed.read_all() == "abcd");
+    CHECK(was_quick);
 }
 
 TEST_CASE("who leaves does not pass again before the one that it has woken", "[turnstile]") {
@@ -233,10 +250,11 @@ TEMPLATE_TEST_CASE("a process that is stopped inside its transaction is reported
 TEMPLATE_TEST_CASE("whatever is done to the gate under working processes, every job is done once", "[turnstile]",
                    places::rollback_file, places::wal_file) {
     TestType place;
-    constexpr int count = 3000;
+    constexpr std::size_t count = 3000;
     make_jobs(place, count);
     const std::string gate = place.path() + "-gate";
     const auto overwrite = [&](const std::string& bytes) { std::ofstream{gate, std::ios::binary} << bytes; };
+    int renamed = 0;
     const std::array<std::function<void()>, 9> damages{
         [&] { std::filesystem::remove_all(gate); },
         [&] { (void)!::truncate(gate.c_str(), 0); },
@@ -245,8 +263,8 @@ TEMPLATE_TEST_CASE("whatever is done to the gate under working processes, every 
         [&] { overwrite("lhgate01" + std::string(56, '\xFF')); },
         [&] { overwrite("lhgate99" + std::string(56, '\0')); },
         [&] {
-            overwrite("lhgate01" + std::string(56, '\0'));
-            std::filesystem::rename(gate, gate + "-old");
+            std::error_code ignored;  // whatever it is by now
+            std::filesystem::rename(gate, gate + "-" + std::to_string(++renamed), ignored);
         },
         [&] {
             std::filesystem::remove_all(gate);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,6 +159,14 @@ public:
     }
 
     void signal(int number) const { ::kill(pid_, number); }
+
+    /// Returns once its thread sleeps in the kernel until a word changes, or is woken.
+    void wait_until_it_waits() const {
+        for (std::string call; call != std::to_string(SYS_futex);) {
+            std::ifstream{"/proc/" + std::to_string(pid_) + "/syscall"} >> call;
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+    }
 
     /// Stops it, and returns once it has stopped.
     void stop() const {

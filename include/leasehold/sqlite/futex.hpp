@@ -38,10 +38,11 @@ inline void futex_wake_all(void* word) noexcept {
     ::syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-/// Adds one to the word, and wakes who has waited longest for it. How many that were: 0 or 1 (rarely 2), or below 0
-/// where it could not be done.
+/// Adds one to the word, and wakes who has waited longest for it. How many that were: 0 or 1, or below 0 where it could
+/// not be done.
 inline long futex_step(void* word) noexcept {
-    constexpr unsigned add_one = FUTEX_OP(static_cast<unsigned>(FUTEX_OP_ADD), 1U, FUTEX_OP_CMP_EQ, 0U);
+    // The call wakes a second one where a comparison holds: with -1, once in a full turn of the word.
+    constexpr unsigned add_one = FUTEX_OP(static_cast<unsigned>(FUTEX_OP_ADD), 1U, FUTEX_OP_CMP_EQ, 0xFFFU);
     return ::syscall(SYS_futex, word, FUTEX_WAKE_OP, 1, nullptr, word, add_one);
 }
 

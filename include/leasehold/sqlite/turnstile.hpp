@@ -26,6 +26,9 @@ class turnstile {
 public:
     using clock = std::chrono::steady_clock;
 
+    /// How often one looks who waits in line: nobody is woken by a process that was killed.
+    static constexpr std::chrono::milliseconds between_looks{100};
+
     explicit turnstile(const std::string& database) : gate_{database} {}
 
     /// Waits for the turn, but not longer than until then. Whether it was had; the caller may go on in any case.
@@ -74,8 +77,6 @@ private:
     /// A turn that lasts longer is not waited for: its process was stopped, or has a long transaction, and then the
     /// database's own lock says when that is over.
     static constexpr std::chrono::milliseconds longest_turn{250};
-    /// How often one looks who waits in line: nobody is woken by a process that was killed.
-    static constexpr std::chrono::milliseconds between_looks{50};
 
     bool try_lock(std::uint32_t turns) noexcept {
         if (::flock(gate_.descriptor(), LOCK_EX | LOCK_NB) != 0) {
