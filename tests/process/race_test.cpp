@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/many_jobs.hpp"
 #include "support/places.hpp"
 #include "support/processes.hpp"
 
@@ -19,16 +20,6 @@ template <class Place>
 auto opened(const Place& place) {
     sqlite_options options{.synchronous = synchronous_mode::off, .busy_timeout = 30s};
     return std::make_unique<lease_queue>(sqlite_store{place.path(), options});
-}
-
-template <class Place>
-void make_jobs(const Place& place, int count) {
-    lease_queue queue{place.store()};
-    std::vector<job> jobs;
-    for (int i = 0; i < count; ++i) {
-        jobs.push_back({.key = std::to_string(i), .payload = "x"});
-    }
-    queue.enqueue_many(jobs);
 }
 
 TEMPLATE_TEST_CASE("of two processes that start at one instant, exactly one claims the job", "[process]",

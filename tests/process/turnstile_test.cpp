@@ -25,6 +25,7 @@
 
 #include <leasehold/sqlite/turnstile.hpp>
 
+#include "support/many_jobs.hpp"
 #include "support/places.hpp"
 #include "support/processes.hpp"
 
@@ -70,16 +71,6 @@ private:
     processes::pipe_ends end_{};
     processes::child child_;
 };
-
-template <class Place>
-void make_jobs(const Place& place, std::size_t count) {
-    lease_queue queue{place.store()};
-    std::vector<job> jobs;
-    for (std::size_t i = 0; i < count; ++i) {
-        jobs.push_back({.key = std::to_string(i), .payload = "x"});
-    }
-    queue.enqueue_many(jobs);
-}
 
 /// Claims and finishes until there is nothing more; how many jobs those were.
 std::size_t work_off(lease_queue& queue) {

@@ -52,7 +52,7 @@ public:
             }
         }
         // Should the gate be closed meanwhile, the kernel finds no such address, or another word than the one seen.
-        if (at == nullptr || futex_wait(at, seen, at_most) == woken::not_possible) {
+        if (at == nullptr || !futex_wait(at, seen, at_most)) {
             std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(at_most, blind_look));
         }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -19,18 +18,13 @@ namespace leasehold::detail::sqlite {
 
 #ifdef __linux__
 
-enum class woken : std::uint8_t { by_somebody, by_change, by_time, not_possible };
-
-inline woken futex_wait(void* word, std::uint32_t seen, std::chrono::nanoseconds at_most) noexcept {
+/// Waits until the word is another than `seen`, or for `at_most`; may come back sooner. False where that cannot be
+/// waited for.
+inline bool futex_wait(void* word, std::uint32_t seen, std::chrono::nanoseconds at_most) noexcept {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
     const std::timespec span{seconds.count(), (at_most - seconds).count()};
-    if (::syscall(SYS_futex, word, FUTEX_WAIT, seen, &span, nullptr, 0) == 0) {
-        return woken::by_somebody;
-    }
-    return errno == EAGAIN      ? woken::by_change
-           : errno == ETIMEDOUT ? woken::by_time
-           : errno == EINTR     ? woken::by_somebody
-                                : woken::not_possible;
+    return ::syscall(SYS_futex, word, FUTEX_WAIT, seen, &span, nullptr, 0) == 0 || errno == EAGAIN ||
+           errno == ETIMEDOUT || errno == EINTR;
 }
 
 /// Wakes all that wait for the word.
@@ -48,9 +42,7 @@ inline long futex_step(void* word) noexcept {
 
 #else
 
-enum class woken : std::uint8_t { by_somebody, by_change, by_time, not_possible };
-
-inline woken futex_wait(void*, std::uint32_t, std::chrono::nanoseconds) noexcept { return woken::not_possible; }
+inline bool futex_wait(void*, std::uint32_t, std::chrono::nanoseconds) noexcept { return false; }
 inline void futex_wake_all(void*) noexcept {}
 inline long futex_step(void*) noexcept { return -1; }
 

@@ -164,11 +164,12 @@ protected:
     connection& on_;  // NOLINT(*-non-private-*): what the two kinds of transaction are made of
     store_id identity_;
     single_reading clock_;
-    read_ahead ahead_{};
-    std::size_t expected_ = 0;
     bool made_ready_ = false;  ///< whether who waits for a job should look
 
 private:
+    read_ahead ahead_{};
+    std::size_t expected_ = 0;
+
     std::vector<row> candidates(std::string_view queue, std::size_t limit) {
         const reading now = clock_.get();
         std::vector<row> rows;

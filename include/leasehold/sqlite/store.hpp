@@ -71,8 +71,8 @@ public:
     detail::sqlite::lent_transaction begin_on(SQLite::Database& connection, const Clock& clock) const {
         const store_id known = identity();
         const detail::sqlite::patience until{shared_->options.busy_timeout};
-        return {shared_->writing.pass(until), connection,    known,
-                single_reading::of(clock),    shared_->bell, shared_->options.busy_timeout};
+        return {shared_->writing.pass(until), connection, known, single_reading::of(clock), shared_->bell, until,
+                shared_->options.busy_timeout};
     }
 
     detail::sqlite::view view() const { return detail::sqlite::view{shared_->reading.take()}; }

@@ -110,9 +110,8 @@ private:
 /// anything is read.
 class lent_connection {
 protected:
-    lent_connection(passage way, SQLite::Database& callers, millis timeout)
+    lent_connection(passage way, SQLite::Database& callers, patience until, millis timeout)
         : way_{std::move(way)}, lent_{callers}, timeout_{timeout} {
-        const patience until{timeout};
         if (lent_.in_transaction()) {
             throw std::logic_error{"transact: the connection has a transaction open already"};
         }
@@ -147,8 +146,8 @@ private:
 class lent_transaction : lent_connection, public joined_transaction {
 public:
     lent_transaction(passage way, SQLite::Database& callers, const store_id& identity, single_reading clock,
-                     file_bell& bell, millis timeout)
-        : lent_connection{std::move(way), callers, timeout},
+                     file_bell& bell, patience until, millis timeout)
+        : lent_connection{std::move(way), callers, until, timeout},
           joined_transaction{callers, identity, clock},
           bell_{bell} {}
 

@@ -89,7 +89,7 @@ private:
     /// Sleeps until somebody leaves.
     void sleep(std::uint32_t turns, clock::duration at_most) noexcept {
         const auto span = std::min<clock::duration>(at_most, between_looks);
-        if (futex_wait(gate_.address(gate_word::turns), turns, span) == woken::not_possible) {
+        if (!futex_wait(gate_.address(gate_word::turns), turns, span)) {
             gate_.close();
         }
     }
