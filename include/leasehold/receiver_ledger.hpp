@@ -110,10 +110,10 @@ private:
         const auto [way, on] = line_.take();
         s::settle_file(on, options_.file.journal);
         const s::open_transaction writing{on, s::begin_write};
-        if (!on.prepared(s::select_ledger).step()) {
+        if (s::objects_of(on, s::ledger_objects).empty()) {
             on.execute(s::create_ledger.c_str());
         }
-        s::check_columns(on, s::expected_ledger);
+        s::check_objects(on, s::objects_of(on, s::ledger_objects), s::expected_ledger, s::create_ledger.c_str());
         on.commit();
     }
 

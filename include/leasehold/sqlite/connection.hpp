@@ -34,12 +34,24 @@ struct nullable {
 
 class connection;
 
+/// Says to a connection that the engine works for the library, as long as it lives: see `connection::take_turn`.
+class at_work {
+public:
+    explicit at_work(connection& on) noexcept;
+    at_work(const at_work&) = delete;
+    at_work& operator=(const at_work&) = delete;
+    ~at_work();
+
+private:
+    connection& on_;
+};
+
 /// A statement of a connection while it is used: bound, stepped, read. Reset when it goes, whatever happened, so that
 /// nothing of it holds a lock. By the engine's own calls: to read a row is a good part of what a claim costs.
 class running {
 public:
     running(connection& on, sqlite3_stmt* statement, const char* text) noexcept
-        : on_{on}, statement_{statement}, text_{text} {}
+        : on_{on}, working_{on}, statement_{statement}, text_{text} {}
     running(const running&) = delete;
     running& operator=(const running&) = delete;
     ~running() { sqlite3_reset(statement_); }  // what it has bound is never read again: every use binds all anew
@@ -98,6 +110,7 @@ private:
     std::string doing() const;
 
     connection& on_;
+    at_work working_;
     sqlite3_stmt* statement_;
     const char* text_;
 };
@@ -117,15 +130,25 @@ public:
 
     template <std::size_t Size>
     running prepared(const sql<Size>& text) {
+        const at_work working{*this};
         was_in_transaction_ = in_transaction();
         return {*this, statement(text.c_str()), text.c_str()};
     }
 
     /// Throws what the engine has just reported.
-    [[noreturn]] void fail(std::string_view doing) const { raise(last_fault(handle(), was_in_transaction_), doing); }
+    [[noreturn]] void fail(std::string_view doing) const {
+        const fault why = last_fault(handle(), was_in_transaction_);
+        if (why.primary() == SQLITE_INTERRUPT && gave_up_) {
+            throw store_corrupt{
+                std::string{doing} + ": given up after more steps than a whole file of this size can need", why.code,
+                why.transaction_lost};
+        }
+        raise(why, doing);
+    }
 
     /// Runs text of our own, which may be several statements.
     void execute(const char* text) {
+        const at_work working{*this};
         was_in_transaction_ = in_transaction();
         if (database_.tryExec(text) != SQLITE_OK) {
             fail("setting up");
@@ -166,6 +189,7 @@ public:
     void roll_back() noexcept { database_.tryExec(sqlite::roll_back.c_str()); }
 
     std::string ask(const char* pragma) {
+        const at_work working{*this};
         try {
             return database_.execAndGet(pragma).getString();
         } catch (const SQLite::Exception&) {
@@ -181,7 +205,14 @@ public:
 
     void note_transaction() noexcept { was_in_transaction_ = in_transaction(); }
 
+protected:
+    /// How many turns the engine has taken for what the library asked of it, this one included; nothing while it works
+    /// for somebody else, such as a caller's own statement.
+    std::optional<std::int64_t> take_turn() noexcept { return at_work_ > 0 ? std::optional{++turns_} : std::nullopt; }
+    void give_up() noexcept { gave_up_ = true; }
+
 private:
+    friend class at_work;
     struct finalize {
         void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
     };
@@ -203,8 +234,19 @@ private:
 
     SQLite::Database& database_;
     bool was_in_transaction_ = false;
+    int at_work_ = 0;  ///< how many of our statements are open
+    std::int64_t turns_ = 0;
+    bool gave_up_ = false;
     std::vector<std::pair<const char*, kept_statement>> statements_{};
 };
+
+inline at_work::at_work(connection& on) noexcept : on_{on} {
+    if (on_.at_work_++ == 0) {
+        on_.turns_ = 0;
+        on_.gave_up_ = false;
+    }
+}
+inline at_work::~at_work() { --on_.at_work_; }
 
 inline void running::check(int answer) const {
     if (answer != SQLITE_OK) {

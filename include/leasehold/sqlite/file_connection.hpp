@@ -4,7 +4,11 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+
+#include <sys/stat.h>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
@@ -51,6 +55,7 @@ public:
         : opened_file{path}, connection{opened_database()}, patience_{until} {
         sqlite3_busy_handler(handle(), &file_connection::on_busy, this);
         sqlite3_extended_result_codes(handle(), 1);
+        sqlite3_progress_handler(handle(), steps_in_a_turn, &file_connection::on_turn, this);
         // A schema that somebody else wrote must not run functions with effects through ours.
         sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
         execute("PRAGMA cell_size_check = ON");
@@ -114,6 +119,33 @@ private:
         auto* const waits = static_cast<file_connection*>(self);
         waits->is_in_doubt_ = true;
         return waits->patience_.nap(tries) ? 1 : 0;
+    }
+
+    /// The pages of a damaged tree can lead in circles, for as long as anybody cares to follow: a statement of ours
+    /// that takes more steps than a good file of that size could need is given up.
+    static constexpr int steps_in_a_turn = 100'000;
+    static constexpr std::int64_t always_allowed = 10;   ///< turns
+    static constexpr std::int64_t steps_for_a_byte = 8;  ///< no row takes so many for one of its bytes
+
+    static int on_turn(void* self) noexcept {
+        auto* const works = static_cast<file_connection*>(self);
+        const std::optional<std::int64_t> turns = works->take_turn();
+        if (!turns || *turns <= always_allowed || *turns <= works->bytes() * steps_for_a_byte / steps_in_a_turn) {
+            return 0;
+        }
+        works->give_up();
+        return 1;
+    }
+
+    /// How large the file is, and its write-ahead log.
+    std::int64_t bytes() const noexcept {
+        const char* const name = sqlite3_db_filename(handle(), "main");
+        std::int64_t sum = 0;
+        for (const char* const each : {name, sqlite3_filename_wal(name)}) {
+            struct stat found {};
+            sum += ::stat(each, &found) == 0 ? found.st_size : 0;
+        }
+        return sum;
     }
 
     void set_synchronous(synchronous_mode mode) {

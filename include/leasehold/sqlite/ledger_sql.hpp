@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+
 #include <leasehold/sqlite/sql.hpp>
 
 /// What the receiver's ledger says to the engine.
 namespace leasehold::detail::sqlite {
 
-inline constexpr schema_object expected_ledger{"leasehold_ledger",
-                                               "business_id content answer store_id job token recorded_at "};
+inline constexpr std::array<schema_object, 3> expected_ledger{{
+    {"leasehold_ledger", "business_id content answer store_id job token recorded_at "},
+    {"leasehold_ledger_id", ""},
+    {"leasehold_ledger_age", ""},
+}};
 
 inline constexpr sql create_ledger = R"(
 CREATE TABLE leasehold_ledger (
@@ -23,7 +28,9 @@ CREATE UNIQUE INDEX leasehold_ledger_id ON leasehold_ledger (business_id);
 CREATE INDEX leasehold_ledger_age ON leasehold_ledger (recorded_at);
 )";
 
-inline constexpr sql select_ledger = "SELECT 1 FROM sqlite_schema WHERE name = 'leasehold_ledger'";
+/// All that is, or acts, on the ledger's table.
+inline constexpr sql ledger_objects =
+    "SELECT name, sql FROM sqlite_schema WHERE tbl_name LIKE 'leasehold~_ledger' ESCAPE '~'";
 
 /// leasehold_ledger_id
 inline constexpr sql select_delivery =

@@ -144,6 +144,11 @@ public:
                 append_rows(query, rows);
             }
         }
+        for (const row& job : rows) {
+            if (!has_ended(job.state)) {
+                raise_impossible(job.id, "a place among ended jobs", "and is " + std::string{to_text(job.state)});
+            }
+        }
         std::sort(rows.begin(), rows.end(),
                   [](const row& a, const row& b) { return std::tie(*a.ended_at, a.id) < std::tie(*b.ended_at, b.id); });
         if (rows.size() > limit) {
@@ -175,20 +180,25 @@ private:
         std::vector<row> rows;
         std::int64_t above = std::numeric_limits<std::int64_t>::max();
         while (rows.size() < limit) {
-            const std::optional<std::int64_t> priority = first_priority_below(queue, above);
+            const std::optional<std::int64_t> priority = priority_below(on_, queue, above);
             if (!priority) {
                 break;
             }
             add_heads(rows, queue, *priority, limit - rows.size(), now);
             above = *priority;
         }
+        refuse_twice(rows);
         return rows;
     }
 
-    std::optional<std::int64_t> first_priority_below(std::string_view queue, std::int64_t above) {
-        running query = on_.prepared(next_priority);
-        query.bind(queue, above).step();
-        return query.optional_integer(0);
+    /// A job that a damaged index names twice would go to two holders.
+    static void refuse_twice(const std::vector<row>& rows) {
+        std::vector<job_id> ids(rows.size());
+        std::transform(rows.begin(), rows.end(), ids.begin(), [](const row& job) { return job.id; });
+        std::sort(ids.begin(), ids.end());
+        if (const auto twice = std::adjacent_find(ids.begin(), ids.end()); twice != ids.end()) {
+            raise_impossible(*twice, "a place in line", "twice");
+        }
     }
 
     /// Adds the first rows of one priority: the heads of its two ranges, merged in claim order.

@@ -15,6 +15,7 @@
 #include <leasehold/sqlite/connection.hpp>
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/store.hpp>
+#include <leasehold/text.hpp>
 
 /// Rows between the file and the library. What the file holds is not trusted: a value that cannot be is
 /// `store_corrupt`.
@@ -35,6 +36,24 @@ T bounded(const running& from, int column, job_id id, std::string_view name, std
     return static_cast<T>(value);
 }
 
+/// A name of the file; empty only where there may be none.
+inline std::string name_at(const running& from, int column, job_id id, std::string_view what, bool may_be_none = true) {
+    std::string name = from.text(column);
+    if (!(is_name(name) || (name.empty() && may_be_none))) {
+        raise_impossible(id, what, readable(std::string_view{name}.substr(0, longest_name)));
+    }
+    return name;
+}
+
+/// A message of the file: no longer than it was kept.
+inline std::string message_at(const running& from, int column, job_id id, std::string_view what) {
+    std::string message = from.text(column);
+    if (message.size() > longest_message) {
+        raise_impossible(id, what, "of " + std::to_string(message.size()) + " bytes");
+    }
+    return message;
+}
+
 inline instant instant_at(const running& from, int column) {
     return instant{std::chrono::milliseconds{from.integer(column)}};
 }
@@ -49,12 +68,12 @@ inline row read_row(const running& from) {
     constexpr std::int64_t many = std::numeric_limits<std::int64_t>::max();
     row job;
     job.id = job_id{from.integer(0)};
-    job.queue = from.text(1);
-    job.key = from.text(2);
+    job.queue = name_at(from, 1, job.id, "queue", false);
+    job.key = name_at(from, 2, job.id, "key");
     job.priority = bounded<std::int32_t>(from, 3, job.id, "priority", -most - 1, most);
     job.enqueued_at = instant_at(from, 4);
     job.state = bounded<job_state>(from, 5, job.id, "state", 0, 4);
-    job.owner = from.text(6);
+    job.owner = name_at(from, 6, job.id, "owner");
     job.token = claim_token{bounded<std::int64_t>(from, 7, job.id, "token", 0, many)};
     job.attempt = bounded<std::int32_t>(from, 8, job.id, "attempt", 0, most);
     job.max_attempts = bounded<std::int32_t>(from, 9, job.id, "max_attempts", 1, most);
@@ -68,8 +87,8 @@ inline row read_row(const running& from) {
         job.ended_by = bounded<ender>(from, 16, job.id, "ended_by", 0, 2);
     }
     job.ended_at = optional_instant_at(from, 17);
-    job.reason = from.text(18);
-    job.last_error = from.text(19);
+    job.reason = message_at(from, 18, job.id, "reason");
+    job.last_error = message_at(from, 19, job.id, "last_error");
     const bool is_lease = job.lease_until == job.vests_at && job.waits && !job.owner.empty();
     if (job.state == job_state::leased && !is_lease) {
         raise_impossible(job.id, "a lease", "without its owner, end or place in line");
@@ -84,6 +103,17 @@ inline void append_rows(running& from, std::vector<row>& rows) {
     while (from.step()) {
         rows.push_back(read_row(from));
     }
+}
+
+/// The next priority of open rows below `above`; nothing where there is none.
+inline std::optional<std::int64_t> priority_below(connection& on, std::string_view queue, std::int64_t above) {
+    running query = on.prepared(next_priority);
+    query.bind(queue, above).step();
+    const std::optional<std::int64_t> next = query.optional_integer(0);
+    if (next && *next >= above) {  // such as -6.5, which is below -6, and read as -6
+        throw store_corrupt{"the index leasehold_open is out of order"};
+    }
+    return next;
 }
 
 inline std::int64_t number(job_state state) noexcept { return static_cast<std::int64_t>(state); }
@@ -136,7 +166,8 @@ inline std::vector<receipt> receipts_of(connection& on, job_id id) {
     running query = on.prepared(select_receipts);
     query.bind(id.value);
     while (query.step()) {
-        all.push_back({claim_token{query.integer(0)}, query.text(1), instant_at(query, 2), query.text(3)});
+        all.push_back({claim_token{query.integer(0)}, name_at(query, 1, id, "a receipt's owner"), instant_at(query, 2),
+                       message_at(query, 3, id, "a receipt's note")});
     }
     return all;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,16 +47,27 @@ inline meta read_meta(connection& on) {
     return found;
 }
 
-inline std::vector<std::string> first_column(running& query) {
-    std::vector<std::string> all;
+/// What a file has of ours: names, and the statements that made them, as the engine keeps those.
+struct found_object {
+    std::string name{};
+    std::string statement{};
+};
+using found_objects = std::vector<found_object>;
+
+template <std::size_t Size>
+found_objects objects_of(connection& on, const sql<Size>& which) {
+    found_objects all;
+    running query = on.prepared(which);
     while (query.step()) {
-        all.push_back(query.text(0));
+        all.push_back({query.text(0), query.text(1)});
     }
     return all;
 }
 
-inline bool contains(const std::vector<std::string>& all, std::string_view name) {
-    return std::find(all.begin(), all.end(), name) != all.end();
+inline const found_object* named(const found_objects& all, std::string_view name) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const found_object& each) { return each.name == name; });
+    return found == all.end() ? nullptr : &*found;
 }
 
 /// Throws `store_unsupported` for the first column of a table that is missing.
@@ -63,37 +75,65 @@ inline void check_columns(connection& on, const schema_object& table) {
     const std::string name{table.name};
     running query = on.prepared(table_columns);
     query.bind(name);
-    const std::vector<std::string> found = first_column(query);
+    std::vector<std::string> found;
+    while (query.step()) {
+        found.push_back(query.text(0));
+    }
     std::string_view rest = table.columns;
     while (!rest.empty()) {
         const std::string_view column = rest.substr(0, rest.find(' '));
-        if (!contains(found, column)) {
+        if (std::find(found.begin(), found.end(), column) == found.end()) {
             throw store_unsupported{"the file's table " + name + " has no column " + std::string{column}};
         }
         rest.remove_prefix(column.size() + 1);
     }
 }
 
+/// Throws `store_unsupported` unless `made` makes the object, word for word. What somebody else's trigger, check, index
+/// or view on our tables computes would run inside the queue's transactions, and might never end.
+inline void check_statement(const found_object& object, std::string_view made) {
+    if (made.find('\n' + object.statement + ";\n") == std::string_view::npos) {
+        throw store_unsupported{"the file's " + readable(object.name) +
+                                " acts on this library's tables, and is not as this library makes it"};
+    }
+}
+
+inline void check_object(connection& on, const found_objects& all, const schema_object& expected,
+                         std::string_view made) {
+    const found_object* const found = named(all, expected.name);
+    if (found == nullptr) {
+        throw store_unsupported{"the file has no " + std::string{expected.columns.empty() ? "index " : "table "} +
+                                std::string{expected.name}};
+    }
+    check_columns(on, expected);
+    check_statement(*found, made);
+}
+
+/// All that is expected is there, and nothing else that acts on it.
+inline void check_objects(connection& on, const found_objects& all, std::span<const schema_object> expected,
+                          std::string_view made) {
+    for (const schema_object& object : expected) {
+        check_object(on, all, object, made);
+    }
+    for (const found_object& object : all) {
+        check_statement(object, made);
+    }
+}
+
 /// What the file says of itself where it is made already; nothing where it has no table of ours. Throws
 /// `store_unsupported` for a schema that is newer, foreign or not whole. Reads only.
 inline std::optional<meta> check_schema(connection& on) {
-    running query = on.prepared(our_objects);
-    const std::vector<std::string> found = first_column(query);
+    const found_objects found = objects_of(on, our_objects);
     if (found.empty()) {
         return std::nullopt;
     }
-    if (!contains(found, "leasehold_meta")) {
-        throw store_unsupported{"the file has " + readable(found.front()) + ", but no table leasehold_meta"};
+    if (named(found, "leasehold_meta") == nullptr) {
+        throw store_unsupported{"the file has " + readable(found.front().name) + ", but no table leasehold_meta"};
     }
-    check_columns(on, expected_schema.front());
-    meta known = read_meta(on);  // before the rest: a newer schema may look otherwise
-    for (const schema_object& object : expected_schema) {
-        if (!contains(found, object.name)) {
-            throw store_unsupported{"the file has no " + std::string{object.columns.empty() ? "index " : "table "} +
-                                    std::string{object.name}};
-        }
-        check_columns(on, object);
-    }
+    // This table is the same in every schema, and says which one it is; the rest of a newer one may look otherwise.
+    check_object(on, found, expected_schema.front(), create_schema.c_str());
+    meta known = read_meta(on);
+    check_objects(on, found, expected_schema, create_schema.c_str());
     return known;
 }
 

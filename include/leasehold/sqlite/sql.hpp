@@ -100,9 +100,10 @@ inline constexpr std::array<schema_object, 10> expected_schema{{
     {"leasehold_receipt_of", ""},
 }};
 
-/// The receiver's ledger is not the queue's, and may lie in the same file.
+/// All that is, or acts, on the queue's tables. The receiver's ledger is not the queue's, and may lie in the same file.
 inline constexpr sql our_objects =
-    "SELECT name FROM sqlite_schema WHERE name GLOB 'leasehold_*' AND name NOT GLOB 'leasehold_ledger*'";
+    "SELECT name, sql FROM sqlite_schema WHERE tbl_name LIKE 'leasehold~_%' ESCAPE '~' "
+    "AND tbl_name NOT LIKE 'leasehold~_ledger%' ESCAPE '~'";
 inline constexpr sql table_columns = "SELECT name FROM pragma_table_info(?1)";
 inline constexpr sql insert_meta = "INSERT INTO leasehold_meta VALUES (1, ?1, ?2, ?3)";
 inline constexpr sql select_meta = "SELECT schema_version, store_id, clock_axis FROM leasehold_meta WHERE only = 1";

@@ -80,7 +80,7 @@ public:
     std::optional<instant> next_vesting(std::string_view queue) {
         std::optional<instant> first;
         std::int64_t above = std::numeric_limits<std::int64_t>::max();
-        while (const std::optional<std::int64_t> priority = asked(next_priority, queue, above)) {
+        while (const std::optional<std::int64_t> priority = priority_below(on_, queue, above)) {
             if (asked(tail, queue, *priority)) {
                 return instant::min();
             }
