@@ -46,8 +46,19 @@ struct header {
     std::size_t width = 0;
 };
 
-inline std::optional<header> read_header(const std::string& line, std::string& missing) {
-    const auto names = fields_of(line).value_or(std::vector<std::string>{});
+inline std::string quote_not_closed(std::size_t field) {
+    return "field " + std::to_string(field) + ": a quote is not closed where its field ends";
+}
+
+inline std::optional<header> read_header(const std::string& line, std::string& why) {
+    std::size_t wrong = 0;
+    const auto read = fields_of(line, wrong);
+    if (!read) {
+        why = quote_not_closed(wrong);
+        return std::nullopt;
+    }
+    const std::vector<std::string>& names = *read;
+    std::string missing;
     header found;
     found.width = names.size();
     const auto locate = [&](std::string_view name, std::size_t& at) {
@@ -60,7 +71,11 @@ inline std::optional<header> read_header(const std::string& line, std::string& m
     locate("order_id", found.order_id);
     locate("quantity", found.quantity);
     locate("item_name", found.item_name);
-    return missing.empty() ? std::optional{found} : std::nullopt;
+    if (!missing.empty()) {
+        why = "the header lacks " + missing;
+        return std::nullopt;
+    }
+    return found;
 }
 
 /// A whole number above zero, in decimal digits alone.
@@ -87,17 +102,18 @@ inline orders read_orders(std::istream& from) {
             if (number == 1 && line.starts_with("\xEF\xBB\xBF")) {
                 line.erase(0, 3);
             }
-            std::string missing;
-            columns = read_header(line, missing);
+            std::string why;
+            columns = read_header(line, why);
             if (!columns) {
-                refuse("the header lacks " + missing);
+                refuse(why);
                 return all;
             }
             continue;
         }
-        const auto fields = fields_of(line);
+        std::size_t wrong = 0;
+        const auto fields = fields_of(line, wrong);
         if (!fields) {
-            refuse("a quote is not closed where its field ends");
+            refuse(quote_not_closed(wrong));
             continue;
         }
         if (fields->size() != columns->width) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -61,8 +62,40 @@ inline std::map<std::string, effect> effects_in(const std::string& path) {
     return all;
 }
 
-/// Serves `POST /deliveries?id=…&quantity=…&round=…` on loopback until standard input ends. Writes its port to standard
-/// output.
+/// What is wrong with a delivery; nothing where it can be made. A sender without a round is one without a queue.
+inline std::optional<std::string> refusal_of(const httplib::Request& request) {
+    if (!leasehold::detail::is_name(request.get_param_value("id"))) {
+        return "id: 1 to 255 bytes of UTF-8 text";
+    }
+    if (!positive(request.get_param_value("quantity"))) {
+        return "quantity: a positive integer";
+    }
+    if (request.has_param("round") && !leasehold::claim_round::from_text(request.get_param_value("round"))) {
+        return "round: store/id/token, as the courier has it";
+    }
+    return std::nullopt;
+}
+
+/// Answers `POST /deliveries?id=…&quantity=…&round=…`: 201 made, 200 made before, 409 known with other content, 400
+/// what is wrong.
+template <class Ledger>
+void answer_delivery(Ledger& ledger, const httplib::Request& request, httplib::Response& response) {
+    if (const auto wrong = refusal_of(request)) {
+        response.status = 400;
+        response.set_content(*wrong, "text/plain");
+        return;
+    }
+    const std::string id = request.get_param_value("id");
+    const std::int64_t quantity = *positive(request.get_param_value("quantity"));
+    // The quantity belongs to the content: the same line with another quantity is another delivery.
+    const auto done = ledger.apply(id, std::to_string(quantity) + '\n' + request.body,
+                                   leasehold::claim_round::from_text(request.get_param_value("round")),
+                                   [&](SQLite::Database& file) { add_effect(file, id, quantity, request.body); });
+    response.status = done.what == leasehold::delivery::applied ? 201 : done ? 200 : 409;
+    response.set_content(std::string{to_text(done.what)}, "text/plain");
+}
+
+/// Serves deliveries on loopback until standard input ends. Writes its port to standard output.
 inline int run_receiver(const std::string& path) {
     leasehold::receiver_ledger ledger{path};
     effects_file(path);
@@ -72,19 +105,7 @@ inline int run_receiver(const std::string& path) {
     server.new_task_queue = [] { return new httplib::ThreadPool(most_couriers + 2); };
     server.set_read_timeout(300);
     server.Post("/deliveries", [&](const httplib::Request& request, httplib::Response& response) {
-        const std::string id = request.get_param_value("id");
-        const auto quantity = positive(request.get_param_value("quantity"));
-        if (id.empty() || !quantity) {
-            response.status = 400;
-            response.set_content("id or quantity is missing", "text/plain");
-            return;
-        }
-        // The quantity belongs to the content: the same line with another quantity is another delivery.
-        const auto done = ledger.apply(id, std::to_string(*quantity) + '\n' + request.body,
-                                       leasehold::claim_round::from_text(request.get_param_value("round")),
-                                       [&](SQLite::Database& file) { add_effect(file, id, *quantity, request.body); });
-        response.status = done.what == leasehold::delivery::applied ? 201 : done ? 200 : 409;
-        response.set_content(std::string{to_text(done.what)}, "text/plain");
+        answer_delivery(ledger, request, response);
     });
     const int port = server.bind_to_any_port("127.0.0.1");
     if (port < 0) {
