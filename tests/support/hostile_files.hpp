@@ -89,11 +89,11 @@ inline constexpr std::array schema_changes{
     "(SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT 0 AS only, 1 AS schema_version, zeroblob(16) AS store_id, "
     "'manual' AS clock_axis FROM c",
     // Functions that take for ever, or all the memory there is.
-    "CREATE INDEX slow ON leasehold_job (length(replace(hex(zeroblob(50000)), '0', hex(zeroblob(5000)))))",
+    "CREATE INDEX slow ON leasehold_job (length(replace(hex(zeroblob(50)), '0', hex(zeroblob(50)))))",
     "CREATE INDEX slow ON leasehold_job (id) WHERE queue || 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' LIKE "
     "'%a%a%a%a%a%a%a%a%a%a%a%a%b'",
-    "ALTER TABLE leasehold_payload ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(100000000))) VIRTUAL",
-    "ALTER TABLE leasehold_job ADD COLUMN more TEXT CHECK (length(hex(zeroblob(200000000))) > 1)",
+    "ALTER TABLE leasehold_payload ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(100000))) VIRTUAL",
+    "ALTER TABLE leasehold_job ADD COLUMN more TEXT CHECK (length(hex(zeroblob(100000))) > 1)",
     "ALTER TABLE leasehold_job ADD COLUMN more TEXT DEFAULT 'x'",
     // Tables of another kind.
     "DROP TABLE leasehold_checkpoint; CREATE TABLE leasehold_checkpoint (id, bytes, PRIMARY KEY (id, bytes)) "

@@ -223,6 +223,21 @@ TEMPLATE_TEST_CASE("a transaction that cannot be joined is refused, and so is ev
     app.database.exec("COMMIT");
 }
 
+TEMPLATE_TEST_CASE("work that ends the queue's transaction itself is told so, and the queue goes on", "[session]",
+                   places::rollback_file, places::wal_file) {
+    queue_in<TestType> q;
+    const auto ends_it = [&] {
+        q.queue.transact([](auto& session) {
+            session.enqueue({.key = "a"});
+            session.native().exec("ROLLBACK");
+        });
+    };
+    CHECK_THROWS_AS(ends_it(), store_error);
+    CHECK_THROWS_WITH(ends_it(), contains("has ended before"));
+    CHECK(!q.queue.find("default", "a"));
+    CHECK(q.queue.enqueue({.key = "a"}).answer == intake::accepted);
+}
+
 TEMPLATE_TEST_CASE("every joined verb reads the clock anew", "[session]", places::rollback_file, places::wal_file) {
     queue_in<TestType> q;
     q.queue.enqueue({.key = "k"});

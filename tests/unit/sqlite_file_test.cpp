@@ -366,6 +366,56 @@ TEST_CASE("in the send callback another connection enqueues, at once and with su
     CHECK(queue.list().items.size() == 3);
 }
 
+TEST_CASE("bytes that are more than the file takes are refused as an argument, and nothing is written", "[sqlite]") {
+    const rollback_file place;
+    lease_queue queue{place.store()};
+    queue.transact([](auto& session) { sqlite3_limit(session.native().getHandle(), SQLITE_LIMIT_LENGTH, 10'000); });
+    CHECK_THROWS_AS(queue.enqueue({.payload = std::string(10'000, 'x')}), std::invalid_argument);
+    CHECK_THROWS_WITH(queue.enqueue({.payload = std::string(10'000, 'x')}), contains("10000 bytes"));
+    CHECK(queue.list().items.empty());
+    CHECK(queue.enqueue({.payload = std::string(9'900, 'x')}).answer == intake::accepted);
+}
+
+TEST_CASE("what may only be read is so called, and nothing is written", "[sqlite]") {
+    const rollback_file place;
+    lease_queue queue{place.store()};
+    queue.transact([](auto& session) {
+        session.native().exec("PRAGMA query_only = ON");
+        CHECK_THROWS_AS(session.enqueue({.key = "a"}), store_readonly);
+        session.native().exec("PRAGMA query_only = OFF");
+    });
+    CHECK(queue.list().items.empty());
+    CHECK(queue.enqueue({.key = "a"}).answer == intake::accepted);
+}
+
+TEST_CASE("where the gate is no file, or a link, the queue works without it, and leaves it alone", "[sqlite]") {
+    const rollback_file place;
+    const std::string gate = place.path() + "-gate";
+    const std::string kind = GENERATE("pipe", "folder", "link");
+    if (kind == "pipe") {
+        REQUIRE(::mkfifo(gate.c_str(), 0600) == 0);
+    } else if (kind == "folder") {
+        std::filesystem::create_directory(gate);
+    } else {
+        std::filesystem::create_symlink(place.folder / "elsewhere", gate);
+    }
+    lease_queue queue{place.store()};
+    queue.enqueue({.payload = "x"});
+    CHECK(queue.claim("A", 1h));
+    CHECK(!queue.wait_claim({}, {.owner = "A", .lease_for = 1h, .wait = 1ms}));
+    CHECK(!std::filesystem::is_regular_file(gate));
+}
+
+TEST_CASE("who has seen another change than the last does not wait", "[sqlite]") {
+    const rollback_file place;
+    sqlite_store store = place.store();
+    store.attach(clock_axis::wall);
+    store.wake();
+    const auto start = std::chrono::steady_clock::now();
+    store.await(store.changes() + 1, 1h);
+    CHECK(std::chrono::steady_clock::now() - start < 60s);
+}
+
 TEST_CASE("threads share a queue", "[sqlite]") {
     const rollback_file place;
     lease_queue queue{place.store()};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// What prints, and what text from outside may be.
+#include <array>
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -7,6 +10,8 @@
 #include <vector>
 
 #include <leasehold/leasehold.hpp>
+#include <leasehold/receiver_ledger.hpp>
+#include <leasehold/sqlite.hpp>
 
 #include "support/catch.hpp"
 
@@ -49,6 +54,45 @@ TEST_CASE("ids, tokens, states, reasons and markers print readably", "[text]") {
     CHECK(printed(example()) == "0001abff000000000000000000000000/17/3/2/-5/worker/7 ä");
 }
 
+template <class Enum, std::size_t Size>
+void check_names(const std::array<std::string_view, Size>& names) {
+    for (std::size_t i = 0; i < Size; ++i) {
+        CHECK(printed(static_cast<Enum>(i)) == names[i]);
+    }
+    CHECK(printed(static_cast<Enum>(Size)) == "unknown");
+}
+
+TEST_CASE("every value of an enumeration prints as its name", "[text]") {
+    using names = std::string_view;
+    check_names<job_state>(std::array<names, 5>{"ready", "leased", "finished", "quarantined", "cancelled"});
+    check_names<ender>(std::array<names, 3>{"holder", "claim", "operator"});
+    check_names<dead_end>(std::array<names, 3>{"deadline_passed", "attempts_exhausted", "token_exhausted"});
+    check_names<verdict>(std::array<names, 13>{"applied", "foreign", "missing", "finished", "quarantined", "cancelled",
+                                               "superseded", "not_leased", "altered", "past_deadline", "expired",
+                                               "impossible_token", "not_ended"});
+    check_names<clock_axis>(std::array<names, 5>{"wall", "boot", "server", "manual", "process"});
+    check_names<intake>(std::array<names, 4>{"accepted", "duplicate", "conflict", "withheld"});
+    check_names<delivery>(std::array<names, 4>{"applied", "duplicate", "stale", "conflict"});
+    CHECK(printed(journal_mode::rollback) == "rollback journal");
+    CHECK(printed(journal_mode::wal) == "write-ahead log");
+}
+
+TEST_CASE("a refusal prints both sides on one line, with what they differ in", "[text]") {
+    settlement refused{.why = verdict::altered, .at = instant{5ms}, .presented = example(), .current = standing{}};
+    refused.current->round = example();
+    refused.current->round.attempt = 3;
+    refused.current->state = job_state::finished;
+    refused.current->ended_by = ender::holder;
+    refused.current->deadline = instant{9ms};
+    CHECK(printed(refused) ==
+          "rejected (altered) at 5: presented owner=\"worker/7 ä\" token=3 attempt=2 lease_until=-5; row has "
+          "owner=\"worker/7 ä\" token=3 attempt=3 lease_until=-5 state=finished ended_by=holder deadline=9");
+    CHECK(printed(settlement{.why = verdict::foreign}) ==
+          "rejected (foreign) at 0: presented owner=none token=0 lease_until=none; the marker is another store's");
+    CHECK(printed(amendment{.why = verdict::missing, .at = instant{1ms}, .id = {7}}) ==
+          "rejected (missing) at 1: job 7; there is no such job");
+}
+
 TEST_CASE("a marker is read back from its text", "[text]") {
     CHECK(marker::from_text(to_text(example())) == example());
     marker odd = example();
@@ -87,6 +131,7 @@ TEST_CASE("no other text is a marker", "[text]") {
                                        "0001ABff000000000000000000000000/17/3/2/-5/w",
                                        "g001abff000000000000000000000000/17/3/2/-5/w",
                                        store + "/17/3/2/-5/" + std::string(256, 'w'),
+                                       store + "/17/3/2/-5/" + std::string(766, 'w'),
                                        store + "/17/3/2/-5/\xff",
                                        store + "/17/3/2/-5/a%",
                                        store + "/17/3/2/-5/a%2",
@@ -151,6 +196,7 @@ TEST_CASE("a name in a line for people cannot be mistaken for the line", "[text]
           "\"a\\xe2\\x81\\xa6"
           "b\"");  // an isolate of direction
     CHECK(readable("\xC2\xA1\xE2\x80\xA7") == "\xC2\xA1\xE2\x80\xA7");
+    CHECK(readable("\xF0\x9F\x8C\xAF") == "\xF0\x9F\x8C\xAF");
     CHECK(readable("none") == "\"none\"");
     CHECK(readable("a\"\\\n\x7f\x80") == "\"a\\\"\\\\\\x0a\\x7f\\x80\"");
 }

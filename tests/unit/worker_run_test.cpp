@@ -362,6 +362,36 @@ TEMPLATE_TEST_CASE("commit_in: a lease that was lost takes the effect back", "[w
     CHECK(w.counts() == worker_counts{.claimed = 1, .lost = 1});
 }
 
+TEMPLATE_TEST_CASE("what goes back and is another's by then is a loss, and is told", "[worker]", EVERY_STORE) {
+    queue_in<TestType> q;
+    q.queue.enqueue_many(std::vector<job>(2, {.payload = "x"}));
+    std::vector<verdict> losses;
+    worker w{
+        q.queue,
+        {.owner = "W", .claim_ahead = 1, .on_loss = [&](const settlement& refused) { losses.push_back(refused.why); }},
+        [](const claimed_job&, auto&) {}};
+    w.claim();
+    CHECK(q.queue.revoke(job_id{2}, claim_token{1}));
+    CHECK(q.queue.claim("other", 1h));
+    w.drain();
+    CHECK(losses == std::vector{verdict::superseded});
+    CHECK(w.counts() == worker_counts{.claimed = 2, .released = 1, .lost = 1});
+}
+
+TEMPLATE_TEST_CASE("a result that the store does not take is a failure of the handler's, with its reason", "[worker]",
+                   places::rollback_file, places::wal_file) {
+    queue_in<TestType> q;
+    q.queue.enqueue({.payload = "x"});
+    q.queue.transact([](auto& session) { sqlite3_limit(session.native().getHandle(), SQLITE_LIMIT_LENGTH, 10'000); });
+    worker w{
+        q.queue, {.owner = "W"}, [](const claimed_job&, auto&) { return done{.result = std::string(10'000, 'r')}; }};
+    w.claim();
+    CHECK(w.handle());
+    const auto found = q.queue.find(job_id{1});
+    CHECK(found->state == job_state::ready);
+    CHECK_THAT(found->last_error, contains("10000 bytes"));
+}
+
 TEMPLATE_TEST_CASE("commit_in: a verb of the same job inside it is an error, not a wait", "[worker]",
                    places::rollback_file, places::wal_file) {
     with_effects<TestType> q;
