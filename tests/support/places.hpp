@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <leasehold/memory_store.hpp>
 #include <leasehold/sqlite.hpp>
 
@@ -33,6 +35,20 @@ struct memory {
     memory_store rows{};
 };
 
+/// Somebody with a connection of their own to a file, and a transaction on it.
+class callers_connection {
+public:
+    explicit callers_connection(const std::string& path) : database_{path, SQLite::OPEN_READWRITE} {}
+
+    SQLite::Database& connection() { return database_; }
+    void begin() { database_.exec("BEGIN IMMEDIATE"); }
+    void commit() { database_.exec("COMMIT"); }
+    void roll_back() { database_.exec("ROLLBACK"); }
+
+private:
+    SQLite::Database database_;
+};
+
 template <journal_mode Journal>
 struct file {
     static constexpr journal_mode journal = Journal;
@@ -42,6 +58,12 @@ struct file {
         return {path(), {.journal = Journal, .synchronous = synchronous_mode::off}};
     }
     std::string path() const { return folder / "jobs.db"; }
+    /// Whether somebody else could have the write lock right now.
+    bool is_free() const {
+        SQLite::Database other{path(), SQLite::OPEN_READWRITE};
+        return other.tryExec("BEGIN IMMEDIATE") == SQLITE_OK;
+    }
+    callers_connection caller() const { return callers_connection{path()}; }
     temporary_folder folder{};
 };
 

@@ -15,53 +15,6 @@ namespace {
 
 using namespace places;
 
-TEMPLATE_TEST_CASE("several verbs stand together, or none of them", "[session]", EVERY_STORE) {
-    queue_in<TestType> q;
-    q.queue.enqueue({.key = "1", .payload = "x"});
-    const lease held = q.taken();
-    const auto before = q.queue.list().items;
-    CHECK_THROWS_WITH(q.queue.transact([&](auto& session) {
-        CHECK(session.enqueue({.key = "2"}).answer == intake::accepted);
-        CHECK(session.finish(held, "r"));
-        CHECK(session.finish(held).why == verdict::finished);
-        throw std::runtime_error{"after all"};
-    }),
-                      "after all");
-    CHECK(q.queue.list().items == before);
-
-    const enqueued made = q.queue.transact([&](auto& session) {
-        CHECK(session.finish(held, "r"));
-        return session.enqueue({.key = "2"});
-    });
-    CHECK(q.queue.find(held.id)->state == job_state::finished);
-    CHECK(q.queue.find("default", "2")->id == made.id);
-}
-
-TEMPLATE_TEST_CASE("each verb of a session is all or nothing by itself, and there is one reading of the clock",
-                   "[session]", EVERY_STORE) {
-    queue_in<TestType> q;
-    q.queue.enqueue({.key = "1"});
-    q.queue.enqueue({.key = "2"});
-    q.queue.enqueue({.key = "3"});
-    auto held = q.queue.claim_many("A", 1000ms, 3);
-    q.queue.transact([&](auto& session) {
-        CHECK(session.now() == at(0));
-        q.clock.set(at(5000));  // no matter any more
-        CHECK(session.now() == at(0));
-        CHECK_THROWS_AS(session.enqueue({.deadline = at(0)}), std::invalid_argument);
-        CHECK_THROWS_AS(session.fail(held[0], "e", -1ms), std::invalid_argument);
-        CHECK(session.checkpoint(held[0], "half"));
-        CHECK(session.leave_receipt(held[0], "note"));
-        CHECK(session.fail(held[0], "e"));
-        CHECK(session.release(held[1]));
-        CHECK(session.quarantine(held[2], "odd"));
-    });
-    CHECK(q.queue.list().items.size() == 3);
-    CHECK(q.queue.find(held[0].id)->failures == 1);
-    CHECK(q.queue.find(held[0].id)->receipts.size() == 1);
-    CHECK(q.queue.find(held[2].id)->state == job_state::quarantined);
-}
-
 TEMPLATE_TEST_CASE("a plain verb on the queue of a session that is open is an error, not a wait", "[session]",
                    EVERY_STORE) {
     queue_in<TestType> q;
@@ -236,22 +189,6 @@ TEMPLATE_TEST_CASE("work that ends the queue's transaction itself is told so, an
     CHECK_THROWS_WITH(ends_it(), contains("has ended before"));
     CHECK(!q.queue.find("default", "a"));
     CHECK(q.queue.enqueue({.key = "a"}).answer == intake::accepted);
-}
-
-TEMPLATE_TEST_CASE("every joined verb reads the clock anew", "[session]", places::rollback_file, places::wal_file) {
-    queue_in<TestType> q;
-    q.queue.enqueue({.key = "k"});
-    const lease held = q.taken();
-    SQLite::Database database{q.path(), SQLite::OPEN_READWRITE};
-    database.exec("BEGIN IMMEDIATE");
-    {
-        auto session = q.queue.join(database);
-        CHECK(session.now() == at(0));
-        q.clock.set(at(1000));
-        CHECK(session.now() == at(1000));
-        CHECK(session.finish(held).why == verdict::expired);
-    }
-    database.exec("ROLLBACK");
 }
 
 TEST_CASE("where the engine itself ends the transaction, the error says so, and the session refuses the rest",
