@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 

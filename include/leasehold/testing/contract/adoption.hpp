@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
-#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

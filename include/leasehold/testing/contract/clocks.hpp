@@ -2,11 +2,8 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <future>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

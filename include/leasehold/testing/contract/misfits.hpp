@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <functional>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <leasehold/testing/contract/bench.hpp>

@@ -3,7 +3,7 @@
 
 #include <future>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 

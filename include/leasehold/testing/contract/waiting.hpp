@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <future>
-#include <string>
 
 #include <leasehold/testing/contract/bench.hpp>
 
