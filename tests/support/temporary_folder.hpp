@@ -12,8 +12,8 @@ namespace places {
 /// A folder that goes with the object.
 class temporary_folder {
 public:
-    temporary_folder() {
-        std::string made = (std::filesystem::temp_directory_path() / "leasehold-XXXXXX").string();
+    explicit temporary_folder(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+        std::string made = (in / "leasehold-XXXXXX").string();
         if (::mkdtemp(made.data()) == nullptr) {
             throw std::runtime_error{"no temporary folder"};
         }
