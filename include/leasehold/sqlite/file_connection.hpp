@@ -16,8 +16,10 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/sqlite/connection.hpp>
 #include <leasehold/sqlite/fault.hpp>
+#include <leasehold/sqlite/open_transaction.hpp>
 #include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/patience.hpp>
+#include <leasehold/sqlite/sql.hpp>
 
 namespace leasehold::detail::sqlite {
 
@@ -95,11 +97,41 @@ public:
         }
         try {
             connection::commit();
+        } catch (const store_unknown&) {
+            is_in_doubt_ = is_unsettled_ = true;
+            try {
+                settle();
+            } catch (const store_error&) {  // then before the next transaction
+            }
+            throw;
         } catch (...) {
             is_in_doubt_ = true;
             throw;
         }
     }
+
+    /// After a commit that failed on the way, what can be seen of it may be in the machine's memory alone, and not
+    /// even a sync makes it last: the kernel takes for clean what it once could not write. Another commit does. Until
+    /// then a power cut may bring the old journal back, and that must not be mixed with the next: so that is a new
+    /// file.
+    void settle() {
+        if (!is_unsettled_) {
+            return;
+        }
+        if (in_transaction()) {
+            roll_back();
+        }
+        if (has_rollback_journal_) {
+            execute("PRAGMA journal_mode = DELETE; PRAGMA journal_mode = TRUNCATE");
+        }
+        const open_transaction writing{*this, begin_write};
+        execute(leave_a_trace.c_str());
+        connection::commit();
+        is_unsettled_ = false;
+    }
+
+    /// Writes into the database itself what is in its write-ahead log, if it has one.
+    void empty_log() { execute("PRAGMA wal_checkpoint(TRUNCATE)"); }
 
     /// The journal that the file has.
     journal_mode journal() { return ask("PRAGMA journal_mode") == "wal" ? journal_mode::wal : journal_mode::rollback; }
@@ -157,7 +189,8 @@ private:
     patience patience_;
     patience::clock::time_point next_check_{};
     bool has_rollback_journal_ = false;
-    bool is_in_doubt_ = false;  ///< whether something has happened since the file was last looked for
+    bool is_unsettled_ = false;  ///< whether a commit has failed on the way, and none has succeeded since
+    bool is_in_doubt_ = false;   ///< whether something has happened since the file was last looked for
 };
 
 }  // namespace leasehold::detail::sqlite

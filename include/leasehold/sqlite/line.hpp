@@ -57,6 +57,7 @@ public:
             connection_.emplace(path_, options_, until);
         }
         connection_->wait_at_most(until);
+        connection_->settle();
         return {std::move(way), *connection_};
     }
 

@@ -119,6 +119,10 @@ inline constexpr sql begin_part = "SAVEPOINT leasehold_part";
 inline constexpr sql undo_part = "ROLLBACK TO leasehold_part";
 inline constexpr sql end_part = "RELEASE leasehold_part";
 
+/// Changes nothing, and yet has something to write, whatever the file holds.
+inline constexpr sql leave_a_trace =
+    "CREATE TABLE leasehold_trace (mark INTEGER) STRICT; DROP TABLE leasehold_trace";
+
 // ---- Candidates: leasehold_open ------------------------------------------------------------------------------------
 
 /// In the order in which a row is read.

@@ -108,6 +108,7 @@ private:
         {
             detail::sqlite::file_connection on{fresh.path(), options, detail::sqlite::patience{options.busy_timeout}};
             detail::sqlite::attach(on, axis, options.journal);
+            on.empty_log();  // the log does not come along; and what fails when a connection is closed, nobody is told
         }
         if (!fresh.publish(shared_->path)) {
             detail::sqlite::make_empty_file(shared_->path, options.file_mode);
