@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+/// Processes that are killed, at any moment, with calls under way.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "crash/inquest.hpp"
+#include "crash/notes.hpp"
+#include "crash/story.hpp"
+#include "crash/system_calls.hpp"
+#include "support/catch.hpp"
+#include "support/processes.hpp"
+#include "support/soak.hpp"
+
+namespace {
+
+using namespace crash;
+using random = std::mt19937_64;
+using verb = noted_call::verb;
+
+/// Kills its process before the system call after so many.
+class executioner : public onlooker {
+public:
+    explicit executioner(std::uint64_t calls) : left_{calls} {}
+
+    int before(const system_call&) override {
+        if (left_.fetch_sub(1) == 0) {
+            ::kill(::getpid(), SIGKILL);
+        }
+        return 0;
+    }
+
+private:
+    std::atomic<std::uint64_t> left_;
+};
+
+/// One thread's work: calls of every kind, each noted.
+class busy_thread {
+public:
+    busy_thread(lease_queue& queue, notes::page& on, std::uint64_t first_number, bool is_full, std::uint64_t from)
+        : queue_{queue}, on_{on}, next_{first_number}, is_full_{is_full}, chance_{from} {}
+
+    void run() {
+        for (noted_call& call : on_) {
+            call.number = next_;
+            next_ += 10;  // a call's jobs have numbers of their own
+            choose(call);
+            call.at = noted_call::stage::begun;
+            try {
+                make(call);
+                call.at = noted_call::stage::answered;
+            } catch (const std::exception&) {
+                call.at = noted_call::stage::threw;
+                return;
+            }
+        }
+    }
+
+private:
+    void choose(noted_call& call) {
+        constexpr std::array held{verb::renew,  verb::checkpoint, verb::leave_receipt,    verb::fail,
+                                  verb::finish, verb::finish,     verb::finish_and_claim, verb::finish_and_claim};
+        constexpr std::array free{verb::enqueue, verb::enqueue_many, verb::claim, verb::claim};
+        if (held_) {
+            call.what = held.at(chance_() % held.size());
+            call.id = held_->id.value;
+            call.token = held_->token.value;
+            call.is_long = is_long_;
+        } else {
+            call.what = free.at(is_full_ ? 2 : chance_() % free.size());
+            call.jobs = call.what == verb::enqueue ? 1 : call.what == verb::enqueue_many ? 5 : 0;
+        }
+    }
+
+    void make(noted_call& call) {
+        const std::string bytes = bytes_of(call.number);
+        switch (call.what) {
+            case verb::enqueue:
+            case verb::enqueue_many: enqueue(call); break;
+            case verb::claim:
+                is_long_ = chance_() % 4 != 0;
+                hold(call, queue_.claim(owner_of(call.number), is_long_ ? millis{1h} : millis{1ms}));
+                break;
+            case verb::renew:
+                answer(call, queue_.renew(*held_, 2h));
+                call.got_until = held_->lease_until.time_since_epoch().count();
+                is_long_ = true;
+                break;
+            case verb::checkpoint: answer(call, queue_.checkpoint(*held_, bytes)); break;
+            case verb::leave_receipt: answer(call, queue_.leave_receipt(*held_, key_of(call.number))); break;
+            case verb::fail:
+                answer(call, queue_.fail(*held_, key_of(call.number)));
+                held_.reset();
+                break;
+            case verb::finish:
+                answer(call, queue_.finish(*held_, bytes));
+                held_.reset();
+                break;
+            case verb::finish_and_claim: {
+                auto both = queue_.finish_and_claim(*held_, bytes, {.owner = owner_of(call.number), .lease_for = 1h});
+                answer(call, both.finished);
+                is_long_ = true;
+                hold(call, std::move(both.next));
+                break;
+            }
+        }
+    }
+    void enqueue(noted_call& call) {
+        std::vector<job> jobs;
+        for (std::size_t i = 0; i < call.jobs; ++i) {
+            jobs.push_back(
+                {.key = key_of(call.number + i), .payload = bytes_of(call.number + i), .max_attempts = 1'000'000});
+        }
+        call.got_id = (jobs.size() == 1 ? queue_.enqueue(jobs.front()) : queue_.enqueue_many(jobs).front()).id.value;
+    }
+    void answer(noted_call& call, const settlement& said) {
+        call.is_applied = static_cast<bool>(said);
+        if (!said) {
+            held_.reset();
+        }
+    }
+    void hold(noted_call& call, std::optional<lease> got) {
+        held_ = std::move(got);
+        if (held_) {
+            call.got_id = held_->id.value;
+            call.got_token = held_->token.value;
+            call.got_until = held_->lease_until.time_since_epoch().count();
+        }
+    }
+
+    lease_queue& queue_;
+    notes::page& on_;
+    std::uint64_t next_;
+    bool is_full_;
+    random chance_;
+    std::optional<lease> held_{};
+    bool is_long_ = false;
+};
+
+/// How a process is to end: before a system call, or some time after it began to work.
+struct sentence {
+    std::optional<std::uint64_t> at_call{};
+    std::chrono::microseconds after{};
+};
+
+sentence drawn(random& chance, std::uint64_t calls) {
+    if (chance() % 2 == 0) {
+        return {.at_call = chance() % calls};
+    }
+    return {.after = std::chrono::microseconds{chance() % 6'000}};
+}
+
+/// What was seen in all.
+struct kill_counts {
+    std::size_t kills = 0;
+    std::size_t acknowledged = 0;  ///< calls that had returned
+    std::size_t under_way = 0;     ///< calls that had not
+
+    void add(const notes& told) {
+        told.each([this](const noted_call& call) { ++(call.is_open() ? under_way : acknowledged); });
+    }
+};
+
+std::ostream& operator<<(std::ostream& to, const kill_counts& counts) {
+    return to << counts.kills << " kills, " << counts.acknowledged << " calls acknowledged before them, "
+              << counts.under_way << " under way, 0 lost or half done\n";
+}
+
+/// A process that works, and is killed.
+class condemned {
+public:
+    template <class Work>
+    condemned(const sentence& how, notes& on, const Work& work)
+        : how_{how}, on_{on}, victim_{[&] {
+              std::optional<executioner> inside;
+              if (how.at_call) {
+                  inside.emplace(*how.at_call);
+              }
+              on.is_under_way() = true;
+              work();
+          }} {}
+
+    /// Returns once it has ended: true where it was killed, false where it had done all of its work before.
+    bool was_killed() {
+        if (!how_.at_call) {
+            while (!on_.is_under_way()) {
+                std::this_thread::yield();
+            }
+            std::this_thread::sleep_for(how_.after);
+            victim_.signal(SIGKILL);
+        }
+        const int status = victim_.wait();
+        return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    }
+
+private:
+    sentence how_;
+    notes& on_;
+    processes::child victim_;
+};
+
+/// A file over which one process after another is killed.
+class scene {
+public:
+    scene(journal_mode journal, std::uint64_t from) : options_{.journal = journal, .busy_timeout = 30s}, chance_{from} {
+        const lease_queue made{{path(), options_}};
+    }
+
+    /// Kills a process at its work. Throws what is wrong afterwards.
+    void kill_a_worker() {
+        notes told;
+        const std::uint64_t from = chance_();
+        const std::uint64_t first = ++runs_ * 10'000;
+        const bool is_full = before_.size() > 40;
+        condemned worker{drawn(chance_, 600), told, [&] {
+                             lease_queue queue{{path(), options_}};
+                             std::vector<std::thread> threads;
+                             for (std::size_t i = 0; i < notes::threads; ++i) {
+                                 threads.emplace_back([&, i] {
+                                     busy_thread{queue, told.of_thread(i), first + i * 1'000, is_full, from + i}.run();
+                                 });
+                             }
+                             for (std::thread& each : threads) {
+                                 each.join();
+                             }
+                         }};
+        const bool was_killed = worker.was_killed();
+        counts.kills += was_killed ? 1U : 0U;
+        counts.add(told);
+        if (was_killed && runs_ % 4 == 0) {  // and so is who comes next, on the way back from it
+            notes none;
+            condemned next{{.at_call = chance_() % 40}, none, [&] { lease_queue{{path(), options_}}.stats(); }};
+            counts.kills += next.was_killed() ? 1U : 0U;
+        }
+        look_after(told);
+    }
+
+    kill_counts counts{};
+
+private:
+    std::string path() const { return folder_ / "jobs.db"; }
+
+    static rows all_of(lease_queue& queue) {
+        rows all;
+        for (const record& each : queue.list({.limit = 1000}).items) {
+            all.emplace(each.id, *queue.find(each.id));
+        }
+        return all;
+    }
+
+    void look_after(const notes& told) {
+        lease_queue queue{{path(), options_}};
+        other_reader reader{path()};
+        if (const std::string said = reader.integrity(); said != "ok") {
+            throw std::runtime_error{"damaged: " + said};
+        }
+        if (reader.orphans() != 0) {
+            throw std::runtime_error{"bytes or receipts without a job, or jobs without a payload"};
+        }
+        const rows after = all_of(queue);
+        if (const std::string fault = inquest{before_, after, told}.fault(); !fault.empty()) {
+            throw std::runtime_error{fault};
+        }
+        // The dead hold nothing for long: whoever comes next shall find work, and the file stay small.
+        for (const auto& [id, row] : after) {
+            if (row.state == job_state::leased) {
+                CHECK(queue.revoke(id, row.token));
+            }
+        }
+        queue.prune({});
+        before_ = all_of(queue);
+    }
+
+    places::temporary_folder folder_{quick_place()};
+    sqlite_options options_;
+    random chance_;
+    std::uint64_t runs_ = 0;
+    rows before_{};
+};
+
+TEST_CASE("a process that is killed has done what it was told was done, and of the rest each call whole or not at all",
+          "[crash]") {
+    const auto journal = GENERATE(journal_mode::rollback, journal_mode::wal);
+    const std::uint64_t from = seed();
+    INFO("LEASEHOLD_SEED=" << from);
+    scene at{journal, from};
+    while (at.counts.kills < soak(400)) {
+        INFO("kill " << at.counts.kills);
+        at.kill_a_worker();
+    }
+    CHECK(at.counts.under_way > at.counts.kills / 2);  // else they were killed at no work
+    CHECK(at.counts.acknowledged > at.counts.kills);
+    std::cout << "figure: kill at work: " << to_text(journal) << ": " << at.counts;
+}
+
+/// A folder in which processes make files, and are killed at that.
+class nursery {
+public:
+    explicit nursery(journal_mode journal) : options_{.journal = journal, .busy_timeout = 30s} {}
+
+    /// Has processes make one file, all at once, and each put a job in. Returns how many of them were killed; throws
+    /// what is wrong with the file then.
+    std::size_t kill_makers(const std::vector<sentence>& sentences) {
+        const std::string path = folder_ / ("jobs " + std::to_string(++files_));
+        std::vector<notes> told(sentences.size());
+        std::vector<std::unique_ptr<condemned>> makers;
+        for (std::size_t i = 0; i < sentences.size(); ++i) {
+            noted_call& call = told[i].of_thread(0).front();
+            makers.push_back(std::make_unique<condemned>(sentences[i], told[i], [&] { put_a_job_in(path, call, i); }));
+        }
+        std::size_t kills = 0;
+        for (const auto& each : makers) {
+            kills += each->was_killed() ? 1U : 0U;
+        }
+        look_after(path, told);
+        return kills;
+    }
+
+    /// What is there beside files that have their names.
+    std::size_t leftovers() const {
+        const std::filesystem::directory_iterator all{folder_.path()};
+        return static_cast<std::size_t>(std::count_if(begin(all), end(all), [](const auto& entry) {
+            return entry.path().filename().string().starts_with(".leasehold-");
+        }));
+    }
+
+private:
+    void put_a_job_in(const std::string& path, noted_call& call, std::size_t number) const {
+        lease_queue queue{{path, options_}};
+        call.number = number;
+        call.at = noted_call::stage::begun;
+        queue.enqueue({.key = key_of(number), .payload = bytes_of(number)});
+        call.at = noted_call::stage::answered;
+    }
+
+    void look_after(const std::string& path, std::vector<notes>& told) const {
+        lease_queue queue{{path, options_}};
+        if (const std::string said = other_reader{path}.integrity(); said != "ok") {
+            throw std::runtime_error{"damaged: " + said};
+        }
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            const auto found = queue.find("default", key_of(i));
+            if (found ? found->payload != bytes_of(i) : told[i].of_thread(0).front().is_answered()) {
+                throw std::runtime_error{"job " + std::to_string(i) + (found ? " is half there" : " is lost")};
+            }
+        }
+    }
+
+    places::temporary_folder folder_{quick_place()};
+    sqlite_options options_;
+    std::size_t files_ = 0;
+};
+
+TEST_CASE("a process that is killed while it makes a file leaves none, or a whole one, and nothing that piles up",
+          "[crash]") {
+    const auto journal = GENERATE(journal_mode::rollback, journal_mode::wal);
+    const std::uint64_t from = seed();
+    INFO("LEASEHOLD_SEED=" << from);
+    random chance{from};
+    nursery in{journal};
+    std::uint64_t calls = 0;  // before each system call that making a file takes
+    while (in.kill_makers({{.at_call = calls}}) == 1) {
+        INFO("killed before call " << ++calls);
+        CHECK(in.leftovers() <= 1);
+    }
+    CHECK(calls > 50);
+    std::size_t kills = calls;
+    while (kills < calls + soak(60)) {  // and several that make the same one
+        kills += in.kill_makers({drawn(chance, calls), drawn(chance, calls), drawn(chance, calls)});
+        CHECK(in.leftovers() <= 3);
+    }
+    CHECK(in.kill_makers({{.at_call = 1'000'000}}) == 0);
+    CHECK(in.leftovers() == 0);
+    std::cout << "figure: kill while a file is made: " << to_text(journal) << ": " << kills << " kills, at each of "
+              << calls << " system calls and at random, 0 lost or half made\n";
+}
+
+}  // namespace
