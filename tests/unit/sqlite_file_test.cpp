@@ -437,4 +437,24 @@ TEST_CASE("threads share a queue", "[sqlite]") {
     CHECK(done == 200);
 }
 
+TEST_CASE("of a job that was pruned nothing is left in any table", "[sqlite]") {
+    queue_in<rollback_file> q;
+    q.queue.enqueue({.key = "k", .payload = "p"});
+    const lease held = q.taken();
+    CHECK(q.queue.checkpoint(held, "half"));
+    CHECK(q.queue.leave_receipt(held, "sent"));
+    CHECK(q.queue.finish(held, "r"));
+    auto file = foreign(q.path());
+    const auto rows = [&] {
+        std::string counts;
+        for (const char* table : {"job", "payload", "checkpoint", "result", "receipt"}) {
+            counts += asked(file, "SELECT count(*) FROM leasehold_" + std::string{table});
+        }
+        return counts;
+    };
+    CHECK(rows() == "11111");
+    CHECK(q.queue.prune({}) == 1);
+    CHECK(rows() == "00000");
+}
+
 }  // namespace

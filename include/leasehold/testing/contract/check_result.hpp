@@ -33,8 +33,11 @@ struct check_result {
 
 /// `rules.hpp:7: failed: a rule as a sentence (in which round): expected 1, seen 2`
 inline std::string to_text(const check_result& check) {
-    std::string text = std::string{check.where.file} + ":" + std::to_string(check.where.line) +
-                       (check.passed ? ": passed: " : ": failed: ") + std::string{check.rule};
+    std::string text;
+    if (check.where.line != 0) {  // an exception that escaped was thrown somewhere
+        text = std::string{check.where.file} + ":" + std::to_string(check.where.line) + ": ";
+    }
+    text += (check.passed ? "passed: " : "failed: ") + std::string{check.rule};
     if (!check.context.empty()) {
         text += " (" + std::string{check.context} + ")";
     }

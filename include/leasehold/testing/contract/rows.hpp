@@ -26,9 +26,9 @@ void add_vested_cases(case_list<Store> to) {
         queue_in q{with};
         const job_id low = q.add({.priority = -1});
         const job_id lapsed = q.add({.priority = 1});
-        const job_id first = q.add({});
+        const job_id third = q.add({.delay = 3ms});
         const job_id second = q.add({.delay = 2ms});
-        const job_id third = q.add({.delay = 2ms});
+        const job_id first = q.add({});
         q.add({.queue = "other", .priority = 9});
         const job_id not_yet = q.add({.priority = 1, .delay = 10ms});
         check.equal(q.taken("A", 3ms).id, lapsed);
