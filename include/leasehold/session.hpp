@@ -372,8 +372,10 @@ private:
                 *end++ = round->id;
             }
         }
-        std::sort(ids.all().begin(), end);
-        end = std::unique(ids.all().begin(), end);
+        if (rounds.size() > 1) {  // (for one, g++ warns of what a sort would do with many)
+            std::sort(ids.all().begin(), end);
+            end = std::unique(ids.all().begin(), end);
+        }
         return transaction_.hold(std::span<const job_id>{ids.all().begin(), end});
     }
 
