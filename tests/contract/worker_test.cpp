@@ -248,6 +248,21 @@ TEMPLATE_TEST_CASE("what the handler has settled is not settled again, nor lost"
     CHECK(worker.losses.empty());
 }
 
+TEMPLATE_TEST_CASE("a receipt is left where the handler's own completion is refused", "[worker]", EVERY_STORE) {
+    shop<TestType> s;
+    s.queue.enqueue({.payload = "x"});
+    auto worker = s.hire(plain, [&](const claimed_job&, auto& context) -> outcome {
+        s.clock.set(at(900));
+        CHECK(s.queue.claim("other", 1h));
+        CHECK(context.settle(done{.result = "late", .receipt = "sent it all the same"}).why == verdict::superseded);
+        return settled{};
+    });
+    worker.run.claim();
+    CHECK(worker.run.handle());
+    REQUIRE(s.find(1).receipts.size() == 1);
+    CHECK(s.find(1).receipts[0].note == "sent it all the same");
+}
+
 TEMPLATE_TEST_CASE("a checkpoint is there for the next holder, and a receipt as well", "[worker]", EVERY_STORE) {
     shop<TestType> s;
     s.queue.enqueue({.payload = "x"});
@@ -941,6 +956,41 @@ TEST_CASE("what the store does not take is renewed meanwhile, and said again", "
     CHECK(s.find(1).result == "r");
     CHECK(worker.run.beat());
     CHECK(worker.run.counts() == worker_counts{.claimed = 1, .finished = 1});
+}
+
+TEST_CASE("a completion that the store does not take before the lease is over lapses, and is told", "[worker]") {
+    troubled_shop s;
+    s.queue.enqueue({.payload = "x"});
+    auto worker = s.hire(plain, [&](const auto&, auto&) -> outcome {
+        s.store.set(trouble::busy);
+        return done{};
+    });
+    worker.run.claim();
+    CHECK(worker.run.handle());
+    s.clock.set(at(900));
+    (void)worker.run.beat();
+    CHECK(worker.run.counts() == worker_counts{.claimed = 1, .lapsed = 1});
+    CHECK(s.find(1).state == job_state::leased);
+    CHECK_THAT(worker.errors.back(), contains("giving up 1"));
+}
+
+TEST_CASE("a result that the store never takes, while it takes renewals, is a failure in the end", "[worker]") {
+    troubled_shop s;
+    s.queue.enqueue({.payload = "x"});
+    auto worker = s.hire(plain, [&](const auto&, auto&) -> outcome {
+        s.store.set(trouble::no_results);
+        return done{.result = "too much"};
+    });
+    worker.run.claim();
+    CHECK(worker.run.handle());
+    for (int i = 0; i < 20 && s.find(1).state == job_state::leased; ++i) {
+        s.clock.advance(300ms);
+        (void)worker.run.beat();
+    }
+    CHECK(s.find(1).state == job_state::ready);
+    CHECK_THAT(s.find(1).last_error, contains("no room"));
+    CHECK(worker.run.counts() == worker_counts{.claimed = 1, .failed = 1});
+    CHECK(worker.losses.empty());
 }
 
 TEST_CASE("where the store refuses a release until the end, the job lapses and the worker says so", "[worker]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,7 @@ enum class trouble : std::uint8_t {
     busy,         ///< no transaction begins
     lost_before,  ///< the commit's answer is lost, and nothing stands
     lost_after,   ///< the commit's answer is lost, and it stands
+    no_results,   ///< there is room for everything but a result
 };
 
 /// What a test sees of the store, and what it asks of it.
@@ -59,7 +61,13 @@ public:
     auto insert(std::span<const insertion> jobs, on_conflict policy) { return inner_.insert(jobs, policy); }
     auto tail(std::string_view queue, std::int32_t priority) { return inner_.tail(queue, priority); }
     auto ended(instant before, std::size_t limit, bool quarantined) { return inner_.ended(before, limit, quarantined); }
-    void write(std::span<const change> changes) { inner_.write(changes); }
+    void write(std::span<const change> changes) {
+        const auto has_result = [](const change& each) { return each.result.has_value(); };
+        if (what_ == trouble::no_results && std::any_of(changes.begin(), changes.end(), has_result)) {
+            throw store_full{"writing a result: no room"};
+        }
+        inner_.write(changes);
+    }
     void erase(std::span<const job_id> ids) { inner_.erase(ids); }
     void add_receipt(job_id id, const receipt& note) { inner_.add_receipt(id, note); }
     auto savepoint() { return inner_.savepoint(); }

@@ -93,6 +93,25 @@ TEST_CASE("a refusal prints both sides on one line, with what they differ in", "
           "rejected (missing) at 1: job 7; there is no such job");
 }
 
+TEST_CASE("a refusal tells whether the round that was presented ended the job itself", "[text]") {
+    settlement refused{.why = verdict::finished, .presented = example()};
+    CHECK_FALSE(refused.ended_by_presented());
+    refused.current = standing{.round = example(), .state = job_state::finished, .ended_by = ender::holder};
+    CHECK(refused.ended_by_presented());
+    refused.current->ended_by = ender::operator_;
+    CHECK_FALSE(refused.ended_by_presented());
+    refused.current->ended_by = ender::holder;
+    const auto other = [&](auto change) {
+        refused.presented = example();
+        change(refused.presented);
+        return refused.ended_by_presented();
+    };
+    CHECK_FALSE(other([](marker& m) { m.store.bytes[3] = 1; }));
+    CHECK_FALSE(other([](marker& m) { ++m.id.value; }));
+    CHECK_FALSE(other([](marker& m) { ++m.token.value; }));
+    CHECK(other([](marker& m) { ++m.attempt; }));
+}
+
 TEST_CASE("a marker is read back from its text", "[text]") {
     CHECK(marker::from_text(to_text(example())) == example());
     marker odd = example();
@@ -195,6 +214,13 @@ TEST_CASE("a name in a line for people cannot be mistaken for the line", "[text]
                    "b") ==
           "\"a\\xe2\\x81\\xa6"
           "b\"");  // an isolate of direction
+    for (const std::string_view turns : {"\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x81\xA9", "\xC2\xA0"}) {
+        CHECK(readable(turns).starts_with("\"\\x"));
+    }
+    for (const std::string_view harmless :
+         {"\xE2\x80\x8D", "\xE2\x80\xAF", "\xE2\x81\xA5", "\xE2\x81\xAA", "\xE2\x82\xAC"}) {
+        CHECK(readable(harmless) == harmless);
+    }
     CHECK(readable("\xC2\xA1\xE2\x80\xA7") == "\xC2\xA1\xE2\x80\xA7");
     CHECK(readable("\xF0\x9F\x8C\xAF") == "\xF0\x9F\x8C\xAF");
     CHECK(readable("none") == "\"none\"");
