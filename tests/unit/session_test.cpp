@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// The verbs together with the caller's own work: in a transaction of the queue's, and in the caller's.
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -189,6 +190,24 @@ TEMPLATE_TEST_CASE("work that ends the queue's transaction itself is told so, an
     CHECK_THROWS_WITH(ends_it(), contains("has ended before"));
     CHECK(!q.queue.find("default", "a"));
     CHECK(q.queue.enqueue({.key = "a"}).answer == intake::accepted);
+}
+
+TEMPLATE_TEST_CASE("of sessions on two queues the one that was opened first may go first", "[session]",
+                   places::rollback_file, places::wal_file) {
+    queue_in<TestType> one;
+    queue_in<TestType> two;
+    SQLite::Database to_one{one.path(), SQLite::OPEN_READWRITE};
+    SQLite::Database to_two{two.path(), SQLite::OPEN_READWRITE};
+    to_one.exec("BEGIN IMMEDIATE");
+    to_two.exec("BEGIN IMMEDIATE");
+    using session = decltype(one.queue.join(to_one));
+    std::unique_ptr<session> first{new session(one.queue.join(to_one))};
+    std::unique_ptr<session> second{new session(two.queue.join(to_two))};
+    first.reset();
+    CHECK_NOTHROW(one.queue.stats());
+    CHECK_THROWS_AS(two.queue.stats(), std::logic_error);
+    second.reset();
+    CHECK_NOTHROW(two.queue.stats());
 }
 
 TEST_CASE("where the engine itself ends the transaction, the error says so, and the session refuses the rest",
