@@ -217,7 +217,7 @@ TEST_CASE("a sync that fails leaves one of two outcomes, and later calls last", 
             for (std::size_t i = 0; i < run.after.size(); ++i) {
                 CHECK(run.after[i].jobs == sound.after[i].jobs);
             }
-            cutter power{1, chance};
+            cutter power{soak(1) - 1, chance};
             cut_after_failure(run, sound.after, power, "sync " + std::to_string(sync));
             INFO(power.counts.first_loss);
             CHECK(power.counts.losses == 0);

@@ -135,7 +135,7 @@ TEST_CASE("a power cut at any write, sync or change of a name loses nothing that
     story told{{.journal = journal}};
     work_through(told);
     REQUIRE(told.disk.syncs() > 50);  // the engine's calls do come by
-    const cut_counts counts = cut_everywhere(told, soak(3), chance);
+    const cut_counts counts = cut_everywhere(told, soak(2), chance);
     tell(told.options, counts);
     INFO("LEASEHOLD_SEED=" << from << ": " << counts.first_loss);
     CHECK(counts.losses == 0);

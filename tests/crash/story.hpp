@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -178,7 +179,8 @@ struct cut_counts {
     std::string first_loss{};
 };
 
-/// Cuts the power at one point: with all that was not synced lost, all of it kept, and some of the ways between.
+/// Cuts the power at one point: with all that was not synced lost, all of it kept, the last alone kept, and some of the
+/// other ways, by chance.
 class cutter {
 public:
     cutter(std::size_t ways, platter::random& chance) : ways_{ways}, chance_{chance} {}
@@ -186,8 +188,10 @@ public:
     template <class Check>
     void cut(const platter& disk, const expectation& expected, const std::string& where, const Check& fault_of) {
         ++counts.points;
-        for (std::size_t way = 0; way < 2 + ways_; ++way) {
-            const survival which = every_survival.at(way < 2 ? way : 2 + chance_() % (every_survival.size() - 2));
+        constexpr std::array always{survival::none, survival::all, survival::only_last};
+        for (std::size_t way = 0; way < always.size() + ways_; ++way) {
+            const survival which =
+                way < always.size() ? always.at(way) : every_survival.at(chance_() % every_survival.size());
             const image left = disk.after_cut(which, chance_);
             ++counts.cuts;
             if (!seen_.insert({expected.acknowledged, expected.allowed.size(), hash_of(left)}).second) {

@@ -119,12 +119,12 @@ int mkdir(const char* path, mode_t mode) noexcept {
 /// The C library's own would not come by.
 char* mkdtemp(char* pattern) noexcept {
     constexpr std::size_t varying = 6;
-    char* const end = pattern + std::strlen(pattern);
+    char* const varied = pattern + (std::strlen(pattern) - varying);
     do {
         unsigned char random[varying];
         (void)!::getrandom(&random[0], sizeof random, 0);
         for (std::size_t i = 0; i < varying; ++i) {
-            end[i - varying] = static_cast<char>('a' + random[i] % 26);
+            varied[i] = static_cast<char>('a' + random[i] % 26);
         }
         if (::mkdir(pattern, 0700) == 0) {
             return pattern;
