@@ -246,6 +246,7 @@ TEMPLATE_TEST_CASE("whatever is done to the gate under working processes, every 
     const std::string gate = place.path() + "-gate";
     const auto overwrite = [&](const std::string& bytes) { std::ofstream{gate, std::ios::binary} << bytes; };
     int renamed = 0;
+    std::error_code made_anew;  // ignored: a worker may have made another gate, or none, between two steps of a damage
     const std::array<std::function<void()>, 9> damages{
         [&] { std::filesystem::remove_all(gate); },
         [&] { (void)!::truncate(gate.c_str(), 0); },
@@ -253,17 +254,14 @@ TEMPLATE_TEST_CASE("whatever is done to the gate under working processes, every 
         [&] { overwrite(std::string(64, '\xA5')); },
         [&] { overwrite("lhgate01" + std::string(56, '\xFF')); },
         [&] { overwrite("lhgate99" + std::string(56, '\0')); },
+        [&] { std::filesystem::rename(gate, gate + "-" + std::to_string(++renamed), made_anew); },
         [&] {
-            std::error_code ignored;  // whatever it is by now
-            std::filesystem::rename(gate, gate + "-" + std::to_string(++renamed), ignored);
+            std::filesystem::remove_all(gate);
+            std::filesystem::create_directory(gate, made_anew);
         },
         [&] {
             std::filesystem::remove_all(gate);
-            std::filesystem::create_directory(gate);
-        },
-        [&] {
-            std::filesystem::remove_all(gate);
-            std::filesystem::create_symlink("/dev/null", gate);
+            std::filesystem::create_symlink("/dev/null", gate, made_anew);
         },
     };
     const auto reports = processes::run_together(
