@@ -120,8 +120,7 @@ inline constexpr sql undo_part = "ROLLBACK TO leasehold_part";
 inline constexpr sql end_part = "RELEASE leasehold_part";
 
 /// Changes nothing, and yet has something to write, whatever the file holds.
-inline constexpr sql leave_a_trace =
-    "CREATE TABLE leasehold_trace (mark INTEGER) STRICT; DROP TABLE leasehold_trace";
+inline constexpr sql leave_a_trace = "CREATE TABLE leasehold_trace (mark INTEGER) STRICT; DROP TABLE leasehold_trace";
 
 // ---- Candidates: leasehold_open ------------------------------------------------------------------------------------
 
