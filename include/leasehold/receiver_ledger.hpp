@@ -110,10 +110,11 @@ private:
         const auto [way, on] = line_.take();
         s::settle_file(on, options_.file.journal);
         const s::open_transaction writing{on, s::begin_write};
-        if (s::objects_of(on, s::ledger_objects).empty()) {
+        if (const s::found_objects found = s::objects_of(on, s::ledger_objects); found.empty()) {
             on.execute(s::create_ledger.c_str());
+        } else {
+            s::check_objects(on, found, s::expected_ledger, s::create_ledger.c_str());
         }
-        s::check_objects(on, s::objects_of(on, s::ledger_objects), s::expected_ledger, s::create_ledger.c_str());
         on.commit();
     }
 

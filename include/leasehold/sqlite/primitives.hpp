@@ -193,6 +193,9 @@ private:
 
     /// A job that a damaged index names twice would go to two holders.
     static void refuse_twice(const std::vector<row>& rows) {
+        if (rows.size() < 2) {
+            return;  // as for most claims
+        }
         std::vector<job_id> ids(rows.size());
         std::transform(rows.begin(), rows.end(), ids.begin(), [](const row& job) { return job.id; });
         std::sort(ids.begin(), ids.end());

@@ -98,22 +98,15 @@ inline void check_statement(const found_object& object, std::string_view made) {
     }
 }
 
-inline void check_object(connection& on, const found_objects& all, const schema_object& expected,
-                         std::string_view made) {
-    const found_object* const found = named(all, expected.name);
-    if (found == nullptr) {
-        throw store_unsupported{"the file has no " + std::string{expected.columns.empty() ? "index " : "table "} +
-                                std::string{expected.name}};
-    }
-    check_columns(on, expected);
-    check_statement(*found, made);
-}
-
 /// All that is expected is there, and nothing else that acts on it.
 inline void check_objects(connection& on, const found_objects& all, std::span<const schema_object> expected,
                           std::string_view made) {
     for (const schema_object& object : expected) {
-        check_object(on, all, object, made);
+        if (named(all, object.name) == nullptr) {
+            throw store_unsupported{"the file has no " + std::string{object.columns.empty() ? "index " : "table "} +
+                                    std::string{object.name}};
+        }
+        check_columns(on, object);
     }
     for (const found_object& object : all) {
         check_statement(object, made);
@@ -127,11 +120,13 @@ inline std::optional<meta> check_schema(connection& on) {
     if (found.empty()) {
         return std::nullopt;
     }
-    if (named(found, "leasehold_meta") == nullptr) {
+    const found_object* const says = named(found, "leasehold_meta");
+    if (says == nullptr) {
         throw store_unsupported{"the file has " + readable(found.front().name) + ", but no table leasehold_meta"};
     }
     // This table is the same in every schema, and says which one it is; the rest of a newer one may look otherwise.
-    check_object(on, found, expected_schema.front(), create_schema.c_str());
+    check_columns(on, expected_schema.front());
+    check_statement(*says, create_schema.c_str());
     meta known = read_meta(on);
     check_objects(on, found, expected_schema, create_schema.c_str());
     return known;
