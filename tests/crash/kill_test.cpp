@@ -271,10 +271,10 @@ public:
 private:
     std::string path() const { return folder_ / "jobs.db"; }
 
-    static rows all_of(lease_queue& queue) {
+    static rows all_of(const lease_queue& queue) {
         rows all;
-        for (const record& each : queue.list({.limit = 1000}).items) {
-            all.emplace(each.id, *queue.find(each.id));
+        for (record& each : jobs_of(queue)) {
+            all.emplace(each.id, std::move(each));
         }
         return all;
     }
@@ -282,9 +282,7 @@ private:
     void look_after(const notes& told) {
         lease_queue queue{{path(), options_}};
         other_reader reader{path()};
-        if (const std::string said = reader.integrity(); said != "ok") {
-            throw std::runtime_error{"damaged: " + said};
-        }
+        reader.refuse_damage();
         if (reader.orphans() != 0) {
             throw std::runtime_error{"bytes or receipts without a job, or jobs without a payload"};
         }
@@ -366,9 +364,7 @@ private:
 
     void look_after(const std::string& path, std::vector<notes>& told) const {
         lease_queue queue{{path, options_}};
-        if (const std::string said = other_reader{path}.integrity(); said != "ok") {
-            throw std::runtime_error{"damaged: " + said};
-        }
+        other_reader{path}.refuse_damage();
         for (std::size_t i = 0; i < told.size(); ++i) {
             const auto found = queue.find("default", key_of(i));
             if (found ? found->payload != bytes_of(i) : told[i].of_thread(0).front().is_answered()) {

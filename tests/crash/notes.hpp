@@ -11,6 +11,8 @@
 
 #include <sys/mman.h>
 
+#include "crash/payloads.hpp"
+
 namespace crash {
 
 /// One call of a process that may be killed: noted before it is made, answered after it has returned.
@@ -95,11 +97,7 @@ inline std::string owner_of(std::uint64_t number) { return "owner " + std::to_st
 /// Bytes that tell which call they are of, from a few to several pages.
 inline std::string bytes_of(std::uint64_t number) {
     constexpr std::array<std::size_t, 4> sizes{20, 300, 3'000, 11'000};
-    std::string text;
-    while (text.size() < sizes.at(number % sizes.size())) {
-        text += std::to_string(number) + ' ';
-    }
-    return text;
+    return payload_of(std::to_string(number), sizes.at(number % sizes.size()));
 }
 
 }  // namespace crash

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -20,6 +21,7 @@
 #include <leasehold/manual_clock.hpp>
 #include <leasehold/sqlite.hpp>
 
+#include "crash/payloads.hpp"
 #include "crash/platter.hpp"
 #include "crash/recorded_disk.hpp"
 #include "support/temporary_folder.hpp"
@@ -41,7 +43,8 @@ struct contents {
     std::vector<record> jobs{};
 };
 
-inline std::vector<record> jobs_of(const timed_queue& queue) {
+template <class Queue>
+std::vector<record> jobs_of(const Queue& queue) {
     std::vector<record> jobs;
     for (const record& each : queue.list({.limit = 1000}).items) {
         jobs.push_back(*queue.find(each.id));
@@ -62,7 +65,12 @@ class other_reader {
 public:
     explicit other_reader(const std::string& path) : file_{path} {}
 
-    std::string integrity() { return file_.execAndGet("PRAGMA integrity_check").getString(); }
+    /// Throws what the engine says of a file that is damaged.
+    void refuse_damage() {
+        if (const std::string said = file_.execAndGet("PRAGMA integrity_check").getString(); said != "ok") {
+            throw std::runtime_error{"damaged: " + said};
+        }
+    }
     std::string identity() { return file_.execAndGet("SELECT hex(store_id) FROM leasehold_meta").getString(); }
     /// Rows of the tables beside the jobs' that belong to none, and jobs without a payload, where all have one.
     std::int64_t orphans() {
@@ -117,15 +125,6 @@ public:
     std::vector<step> steps{};
 };
 
-/// Payloads that fill pages of their own, and ones that do not.
-inline std::string payload_of(const std::string& key, std::size_t size) {
-    std::string text;
-    while (text.size() < size) {
-        text += key + ' ';
-    }
-    return text;
-}
-
 /// What may be found after a cut.
 struct expectation {
     std::size_t acknowledged = 0;            ///< calls
@@ -152,9 +151,7 @@ inline std::string fault_in(const image& left, const expectation& expected, inst
         manual_clock clock{now};
         timed_queue queue{sqlite_store{path, {.synchronous = synchronous_mode::off}}, clock};
         other_reader reader{path};
-        if (const std::string said = reader.integrity(); said != "ok") {
-            return "damaged: " + said;
-        }
+        reader.refuse_damage();
         const contents found{reader.identity(), jobs_of(queue)};
         if (!expected.allows(found)) {
             return "lost or half done: its " + std::to_string(found.jobs.size()) + " jobs are not as they were";
@@ -167,7 +164,7 @@ inline std::string fault_in(const image& left, const expectation& expected, inst
         }
         return {};
     } catch (const std::exception& error) {
-        return std::string{"cannot be opened: "} + error.what();
+        return std::string{"cannot be worked on: "} + error.what();
     }
 }
 
