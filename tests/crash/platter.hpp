@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <random>
@@ -16,7 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "recorded_disk.hpp"
+#include "crash/recorded_disk.hpp"
+#include "support/files.hpp"
 
 namespace crash {
 
@@ -50,7 +50,7 @@ struct image {
             std::filesystem::create_directory(empty_folder / name);
         }
         for (const auto& [name, bytes] : files) {
-            std::ofstream{empty_folder / name, std::ios::binary} << bytes;
+            files::write(empty_folder / name, bytes);
         }
     }
 };

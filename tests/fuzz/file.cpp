@@ -13,6 +13,7 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/images.hpp"
 #include "fuzz/signals.hpp"
+#include "support/files.hpp"
 #include "support/hostile_files.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -29,9 +30,9 @@ public:
         for (const char* const suffix : {"-journal", "-wal", "-shm", "-gate"}) {
             std::filesystem::remove(path() + suffix);
         }
-        hostile::write_file(path(), as.database);
+        files::write(path(), as.database);
         if (!as.suffix.empty()) {
-            hostile::write_file(path() + as.suffix, as.beside);
+            files::write(path() + as.suffix, as.beside);
         }
     }
     std::string path() const { return folder_ / "jobs.db"; }

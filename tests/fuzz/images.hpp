@@ -12,6 +12,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "fuzz/bytes.hpp"
+#include "support/files.hpp"
 #include "support/hostile_files.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -28,7 +29,7 @@ struct image {
 
 inline image wal_image(const std::string& path) {
     SQLite::Database reader{path, SQLite::OPEN_READWRITE};  // the last one to go would clear the log
-    return {hostile::read_file(path), "-wal", hostile::read_file(path + "-wal")};
+    return {files::read(path), "-wal", files::read(path + "-wal")};
 }
 
 /// In the middle of a transaction of which a part is in the file already.
@@ -36,7 +37,7 @@ inline image hot_image(const std::string& path) {
     SQLite::Database writer{path, SQLite::OPEN_READWRITE};
     writer.exec("PRAGMA cache_size = 1; PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
     writer.exec("UPDATE leasehold_job SET lapses = lapses + 1; DELETE FROM leasehold_payload WHERE id % 2 = 0");
-    image hot{hostile::read_file(path), "-journal", hostile::read_file(path + "-journal")};
+    image hot{files::read(path), "-journal", files::read(path + "-journal")};
     writer.exec("ROLLBACK");
     return hot;
 }
@@ -51,7 +52,7 @@ inline std::vector<image> make_images() {
         return path;
     };
     std::vector<image> all(1);  // the first is nothing but what the input says
-    all.push_back({hostile::read_file(fresh(journal_mode::rollback))});
+    all.push_back({files::read(fresh(journal_mode::rollback))});
     {
         const std::string path = folder / "wal.db";
         hostile::make_good_file(path, journal_mode::wal);
@@ -60,11 +61,11 @@ inline std::vector<image> make_images() {
         all.push_back(wal_image(path));
     }
     all.push_back(hot_image(fresh(journal_mode::rollback)));
-    all.push_back({hostile::read_file(fresh(journal_mode::rollback, 4096))});
+    all.push_back({files::read(fresh(journal_mode::rollback, 4096))});
     for (const char* const change : hostile::schema_changes) {
         const std::string path = fresh(journal_mode::rollback);
         SQLite::Database{path, SQLite::OPEN_READWRITE}.exec(change);
-        all.push_back({hostile::read_file(path)});
+        all.push_back({files::read(path)});
     }
     return all;
 }

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
+
+#include "support/files.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -22,8 +22,7 @@ int main(int count, char** folders) {
     std::sort(inputs.begin(), inputs.end());
     for (const std::filesystem::path& input : inputs) {
         std::cout << input.filename().string() << std::endl;  // a crash stands behind its name
-        std::ifstream file{input, std::ios::binary};
-        const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
+        const std::string bytes = files::read(input.string());
         LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     }
     std::cout << "figure: replay: " << inputs.size() << " kept inputs" << std::endl;

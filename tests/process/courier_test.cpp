@@ -3,13 +3,13 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <sys/wait.h>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "support/files.hpp"
 #include "support/places.hpp"
 
 namespace {
@@ -48,7 +48,7 @@ struct orders_file : temporary_folder {
     explicit orders_file(const std::string& lines, const std::string& header = "order_id\tquantity\titem_name\n") {
         write(header + lines);
     }
-    void write(const std::string& all) const { std::ofstream{path(), std::ios::binary} << all; }
+    void write(const std::string& all) const { files::write(path(), all); }
     std::string path() const { return *this / "orders.tsv"; }
     std::string arguments() const { return "--data " + (*this / "data") + " " + path(); }
 };

@@ -25,6 +25,7 @@
 
 #include <leasehold/sqlite/turnstile.hpp>
 
+#include "support/files.hpp"
 #include "support/many_jobs.hpp"
 #include "support/places.hpp"
 #include "support/processes.hpp"
@@ -244,7 +245,7 @@ TEMPLATE_TEST_CASE("whatever is done to the gate under working processes, every 
     constexpr std::size_t count = 3000;
     make_jobs(place, count);
     const std::string gate = place.path() + "-gate";
-    const auto overwrite = [&](const std::string& bytes) { std::ofstream{gate, std::ios::binary} << bytes; };
+    const auto overwrite = [&](const std::string& bytes) { files::write(gate, bytes); };
     int renamed = 0;
     std::error_code made_anew;  // ignored: a worker may have made another gate, or none, between two steps of a damage
     const std::array<std::function<void()>, 9> damages{

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Waking from one process to another, and what becomes of it when the gate is not what it should be.
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "support/files.hpp"
 #include "support/places.hpp"
 #include "support/processes.hpp"
 
@@ -64,7 +64,7 @@ TEMPLATE_TEST_CASE("a gate that is damaged, or cannot be, delays a wake and does
     lease_queue queue{place.store()};
     lease_queue other{place.store()};
     const std::string gate = place.path() + "-gate";
-    const auto overwrite = [&](const std::string& bytes) { std::ofstream{gate, std::ios::binary} << bytes; };
+    const auto overwrite = [&](const std::string& bytes) { files::write(gate, bytes); };
     std::error_code made_anew;  // ignored: who waits may have made another gate between two steps of a damage
     const std::vector<std::function<void()>> damages{
         [] {},

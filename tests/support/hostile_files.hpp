@@ -6,10 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,15 +19,6 @@
 namespace hostile {
 
 using namespace std::chrono_literals;
-
-inline std::string read_file(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
-
-inline void write_file(const std::string& path, std::string_view bytes) {
-    std::ofstream{path, std::ios::binary}.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
 
 using manual_queue = leasehold::basic_lease_queue<leasehold::manual_clock, leasehold::sqlite_store>;
 

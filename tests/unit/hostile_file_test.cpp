@@ -6,6 +6,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "support/files.hpp"
 #include "support/hostile_files.hpp"
 #include "support/places.hpp"
 
@@ -81,7 +82,7 @@ TEST_CASE("a tree that passes its pages again and again is damaged, however it i
     const std::string table = GENERATE("leasehold_job", "leasehold_receipt", "sqlite_schema");
     CAPTURE(table);
     const std::size_t root = table == "sqlite_schema" ? 1 : hostile::root_page(made.path, table);
-    hostile::write_file(made.path, hostile::entangled(hostile::read_file(made.path), root, 512));
+    files::write(made.path, hostile::entangled(files::read(made.path), root, 512));
     const auto use = [&] {
         hostile::manual_queue queue{{made.path}, made.clock};
         (void)queue.stats();

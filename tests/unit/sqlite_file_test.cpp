@@ -2,7 +2,6 @@
 /// What the SQLite store makes of a file, and what it leaves alone.
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -12,16 +11,12 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "support/files.hpp"
 #include "support/places.hpp"
 
 namespace {
 
 using namespace places;
-
-std::string bytes_of_file(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 /// Somebody else's connection to the file.
 SQLite::Database foreign(const std::string& path) {
@@ -111,10 +106,10 @@ TEST_CASE("a file whose texts are not UTF-8 is refused, since names would not co
         app.exec("PRAGMA encoding = 'UTF-16le'");
         app.exec("CREATE TABLE orders (id INTEGER PRIMARY KEY, what TEXT)");
     }
-    const std::string before = bytes_of_file(path);
+    const std::string before = files::read(path);
     CHECK_THROWS_AS((lease_queue{{path}}), store_unsupported);
     CHECK_THROWS_WITH((lease_queue{{path}}), contains("UTF-16le"));
-    CHECK(bytes_of_file(path) == before);
+    CHECK(files::read(path) == before);
 }
 
 TEST_CASE("an empty file that is there is taken as new, with the journal asked for", "[sqlite]") {
@@ -138,10 +133,10 @@ TEST_CASE("a duplicate writes nothing at all", "[sqlite]") {
     const rollback_file place;
     lease_queue queue{place.store()};
     queue.enqueue({.key = "k", .payload = "x"});
-    const std::string before = bytes_of_file(place.path());
+    const std::string before = files::read(place.path());
     CHECK(queue.enqueue({.key = "k", .payload = "x"}).answer == intake::duplicate);
     CHECK(queue.enqueue({.key = "k", .payload = "y"}).answer == intake::conflict);
-    CHECK(bytes_of_file(place.path()) == before);
+    CHECK(files::read(place.path()) == before);
     CHECK(queue.enqueue({.key = "next"}).id == job_id{2});
 }
 
@@ -152,10 +147,10 @@ TEST_CASE("a journal that is asked for and is not there is refused, naming both"
     const sqlite_options rollback{.journal = journal_mode::rollback};
     { lease_queue queue{{path}}; }
     { lease_queue queue{{path, rollback}}; }
-    const std::string before = bytes_of_file(path);
+    const std::string before = files::read(path);
     CHECK_THROWS_AS((lease_queue{{path, wal}}), store_unsupported);
     CHECK_THROWS_WITH((lease_queue{{path, wal}}), contains("rollback journal") && contains("write-ahead log"));
-    CHECK(bytes_of_file(path) == before);
+    CHECK(files::read(path) == before);
 
     {
         lease_queue queue{{path}};
@@ -200,12 +195,12 @@ TEST_CASE("a file with another schema is refused by name, and its bytes stay as 
         auto file = foreign(path);
         file.exec(change);
     }
-    const std::string before = bytes_of_file(path);
+    const std::string before = files::read(path);
     CHECK_THROWS_AS((lease_queue{{path}}), store_unsupported);
     for (const std::string& name : named) {
         CHECK_THROWS_WITH((lease_queue{{path}}), contains(name));
     }
-    CHECK(bytes_of_file(path) == before);
+    CHECK(files::read(path) == before);
 }
 
 TEST_CASE("a store that says nothing of itself that can be read is refused as corrupt", "[sqlite]") {
@@ -302,7 +297,7 @@ TEST_CASE("a file that is no database is refused, and stays as it is", "[sqlite]
     const std::string path = folder / "notes.txt";
     std::ofstream{path} << std::string(5000, 'n');
     CHECK_THROWS_AS((lease_queue{{path}}), store_corrupt);
-    CHECK(bytes_of_file(path) == std::string(5000, 'n'));
+    CHECK(files::read(path) == std::string(5000, 'n'));
 }
 
 TEMPLATE_TEST_CASE("a busy answer leaves nothing behind", "[sqlite]", places::rollback_file, places::wal_file) {
