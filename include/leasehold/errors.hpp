@@ -52,7 +52,8 @@ struct store_corrupt : store_error {
 };
 
 /// This library must not work on the store: a newer or foreign schema, another clock axis, another journal mode than
-/// the one asked for, an engine too old, a clock reading outside the range.
+/// the one asked for, an engine too old, a clock reading outside the range, a network file system, a file that was
+/// moved away, a use after a fork.
 struct store_unsupported : store_error {
     using store_error::store_error;
 };

@@ -12,6 +12,8 @@
 
 #include <sched.h>
 
+#include <leasehold/process_of.hpp>
+
 namespace leasehold::detail {
 
 /// Calls of several threads in one transaction, which one of them leads. While it commits, the others gather; the next
@@ -61,7 +63,7 @@ public:
     };
 
     /// At most so many calls in one transaction.
-    explicit group_commit(std::size_t most) noexcept : most_{most} {}
+    explicit group_commit(std::size_t most) : most_{most} {}
     group_commit(const group_commit&) = delete;
     group_commit& operator=(const group_commit&) = delete;
     ~group_commit() = default;
@@ -70,6 +72,7 @@ public:
     /// `begin(since)` begins a transaction for a call that waits since then.
     template <class Begin>
     void run(call& mine, const Begin& begin) {
+        process_.refuse_another();  // in a child who leads, and who has the mutex, may not be there
         const typename call::state role = enter(mine) ? call::state::leads : mine.wait();
         if (role == call::state::leads) {
             lead(mine, begin);
@@ -201,6 +204,7 @@ private:
     }
 
     std::size_t most_;
+    process_of process_{};
     std::mutex mutex_{};
     line waiting_{};
     bool is_led_ = false;

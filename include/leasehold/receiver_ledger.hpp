@@ -16,6 +16,7 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/errors.hpp>
 #include <leasehold/marker.hpp>
+#include <leasehold/process_of.hpp>
 #include <leasehold/rules.hpp>
 #include <leasehold/sqlite/file_connection.hpp>
 #include <leasehold/sqlite/ledger_sql.hpp>
@@ -88,7 +89,7 @@ public:
                     Effect&& effect) {
         detail::check_name("id", id);
         namespace s = detail::sqlite;
-        s::write_lock writing{line_.take()};
+        s::write_lock writing{line_->take()};
         connection& on = writing.file();
         const instant now = take_reading(clock_).at;
         const std::string name{id};
@@ -107,7 +108,7 @@ private:
 
     void attach() {
         namespace s = detail::sqlite;
-        const auto [way, on] = line_.take();
+        const auto [way, on] = line_->take();
         s::settle_file(on, options_.file.journal);
         const s::open_transaction writing{on, s::begin_write};
         if (const s::found_objects found = s::objects_of(on, s::ledger_objects); found.empty()) {
@@ -172,7 +173,8 @@ private:
     std::string path_;
     ledger_options options_;
     Clock clock_;
-    detail::sqlite::line line_{path_, options_.file, detail::sqlite::line::purpose::writing};
+    detail::bound_to_process<detail::sqlite::line> line_{
+        new detail::sqlite::line{path_, options_.file, detail::sqlite::line::purpose::writing}};
 };
 
 using receiver_ledger = basic_receiver_ledger<wall_clock>;

@@ -180,10 +180,11 @@ TEMPLATE_TEST_CASE("a process that is stopped before it asks for the lock, or af
                    "[turnstile]", places::rollback_file, places::wal_file) {
     TestType place;
     make_jobs(place, 50);
-    lease_queue queue{place.store()};
     const bool after_commit = GENERATE(false, true);
+    processes::pipe_ends begin;
     processes::pipe_ends there;
     const processes::child stopped{[&] {
+        hears(begin, 60s);
         const auto stop_here = [&] {
             there.write("t");
             ::raise(SIGSTOP);
@@ -201,6 +202,8 @@ TEMPLATE_TEST_CASE("a process that is stopped before it asks for the lock, or af
         }
         stop_here();
     }};
+    lease_queue queue{place.store()};
+    begin.write("b");
     REQUIRE(hears(there, 10s));
     turnstile mine{place.path()};
     CHECK(!mine.enter(in({})));
@@ -220,9 +223,10 @@ TEMPLATE_TEST_CASE("a process that is stopped inside its transaction is reported
                    "[turnstile]", places::rollback_file, places::wal_file) {
     TestType place;
     make_jobs(place, 1);
-    lease_queue queue{{place.path(), {.busy_timeout = 300ms}}};
+    processes::pipe_ends begin;
     processes::pipe_ends there;
     const processes::child stopped{[&] {
+        hears(begin, 60s);
         lease_queue theirs{place.store()};
         theirs.transact([&](auto& session) {
             session.enqueue({.key = "theirs"});
@@ -232,6 +236,8 @@ TEMPLATE_TEST_CASE("a process that is stopped inside its transaction is reported
         there.write("t");
         ::raise(SIGSTOP);
     }};
+    lease_queue queue{{place.path(), {.busy_timeout = 300ms}}};
+    begin.write("b");
     REQUIRE(hears(there, 10s));
     CHECK_THROWS_AS(queue.claim("A", 1h), store_busy);
     stopped.signal(SIGCONT);

@@ -14,6 +14,7 @@
 
 #include <leasehold/bell.hpp>
 #include <leasehold/job.hpp>
+#include <leasehold/process_of.hpp>
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/rules.hpp>
 #include <leasehold/store.hpp>
@@ -86,6 +87,7 @@ struct undo {
 struct state {
     using priorities = std::map<std::int32_t, lanes, std::greater<>>;
 
+    process_of process{};
     std::mutex mutex{};
     bell changes{};  ///< rung by every commit that may have made a job ready
     store_id identity = random_store_id();
@@ -96,6 +98,12 @@ struct state {
     std::map<std::string, priorities, std::less<>> open{};
     lane ended{};
     std::vector<undo> undoing{};  ///< of the transaction that is open; here for the room that it has
+
+    /// Throws `store_unsupported` in a child of the process: its copy of a row would be taken a second time.
+    std::unique_lock<std::mutex> locked() {
+        process.refuse_another();
+        return std::unique_lock{mutex};
+    }
 
     /// The lane that a row belongs into.
     lane& lane_of(const entry& job) noexcept {

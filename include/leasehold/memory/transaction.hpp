@@ -25,7 +25,7 @@ namespace leasehold::detail::memory {
 /// back. A lack of memory leaves nothing half done, and a rollback cannot fail.
 class transaction {
 public:
-    transaction(state& shared, single_reading clock) : state_{shared}, lock_{shared.mutex}, reading_{clock} {}
+    transaction(state& shared, single_reading clock) : state_{shared}, lock_{shared.locked()}, reading_{clock} {}
     transaction(const transaction&) = delete;
     transaction& operator=(const transaction&) = delete;
     ~transaction() {
@@ -177,10 +177,14 @@ public:
         std::size_t from_;
     };
 
-    part savepoint() noexcept { return part{*this}; }
+    part savepoint() {
+        state_.process.refuse_another();
+        return part{*this};
+    }
     bool is_open() const noexcept { return true; }
 
-    void commit() noexcept {
+    void commit() {
+        state_.process.refuse_another();
         for (const undo& done : undo_) {
             if (emptied_ && done.columns) {
                 state_.tidy(done.job->columns.queue, done.job->columns.priority);

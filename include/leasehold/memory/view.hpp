@@ -16,7 +16,7 @@ namespace leasehold::detail::memory {
 /// A snapshot: nothing changes while it lives.
 class view {
 public:
-    explicit view(state& shared) : state_{shared}, lock_{shared.mutex} {}
+    explicit view(state& shared) : state_{shared}, lock_{shared.locked()} {}
 
     std::optional<record> find(job_id id) const {
         const auto found = state_.jobs.find(id);

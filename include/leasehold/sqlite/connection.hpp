@@ -16,6 +16,7 @@
 #include <sqlite3.h>
 
 #include <leasehold/job.hpp>
+#include <leasehold/process_of.hpp>
 #include <leasehold/sqlite/fault.hpp>
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/time.hpp>
@@ -118,7 +119,7 @@ private:
 /// A connection with its statements kept: ours, or a caller's that is borrowed. One thread uses it at a time.
 class connection {
 public:
-    explicit connection(SQLite::Database& database) noexcept : database_{database} {}
+    explicit connection(SQLite::Database& database) : database_{database} {}
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
     ~connection() = default;
@@ -130,6 +131,7 @@ public:
 
     template <std::size_t Size>
     running prepared(const sql<Size>& text) {
+        process_.refuse_another();
         const at_work working{*this};
         was_in_transaction_ = in_transaction();
         return {*this, statement(text.c_str()), text.c_str()};
@@ -185,8 +187,13 @@ public:
         commit([](int) { return false; });
     }
 
-    /// Where the engine reports a fault here as well, it has rolled back all the same.
-    void roll_back() noexcept { database_.tryExec(sqlite::roll_back.c_str()); }
+    /// Where the engine reports a fault here as well, it has rolled back all the same. In a child of the process that
+    /// began, nothing is done: the transaction goes on in the parent.
+    void roll_back() noexcept {
+        if (process_.is_this()) {
+            database_.tryExec(sqlite::roll_back.c_str());
+        }
+    }
 
     std::string ask(const char* pragma) {
         const at_work working{*this};
@@ -233,6 +240,7 @@ private:
     }
 
     SQLite::Database& database_;
+    process_of process_{};
     bool was_in_transaction_ = false;
     int at_work_ = 0;  ///< how many of our statements are open
     std::int64_t turns_ = 0;

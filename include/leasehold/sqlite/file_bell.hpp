@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include <leasehold/process_of.hpp>
 #include <leasehold/sqlite/futex.hpp>
 #include <leasehold/sqlite/gate_file.hpp>
 
@@ -21,12 +22,16 @@ public:
 
     /// The word; 0 where there is none.
     std::uint32_t read() {
+        process_.refuse_another();
         const std::lock_guard lock{mutex_};
         return gate_.look() ? gate_.word(gate_word::commits) : 0;
     }
 
     /// Changes the word and wakes who waits for that. To be called after the commit: whoever wakes, sees it.
     void ring() noexcept {
+        if (!process_.is_this()) {
+            return;  // nothing was committed here
+        }
         const std::lock_guard lock{mutex_};
         if (!gate_.look()) {
             return;
@@ -61,6 +66,7 @@ private:
     /// How often one looks who has no gate to wait at.
     static constexpr std::chrono::milliseconds blind_look{20};
 
+    process_of process_{};
     std::mutex mutex_{};
     gate_file gate_;
 };

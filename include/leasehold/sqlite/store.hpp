@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include <leasehold/clock.hpp>
 #include <leasehold/errors.hpp>
+#include <leasehold/process_of.hpp>
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/sqlite/file_bell.hpp>
 #include <leasehold/sqlite/file_connection.hpp>
@@ -30,13 +30,17 @@ namespace leasehold {
 
 /// Keeps jobs in a file, for the processes of one machine. The file may be an application's own: what is made there
 /// begins with `leasehold_`, and nothing else is touched. Opened by the queue that it is given to.
+///
+/// A child of a fork has no part in it: every use there throws `store_unsupported`, and what it destroys closes nothing
+/// of the parent's. It opens the file for itself, unless the parent had a lock on it at the fork, as is so all the time
+/// with a write-ahead log: then it is refused.
 class sqlite_store {
 public:
     static constexpr reach reaches = reach::machine;
 
     /// Throws `std::invalid_argument` for a path that names no file.
     sqlite_store(std::string path, sqlite_options options = {})  // NOLINT: a path is a store in lease_queue{{path}}
-        : shared_{std::make_unique<shared>(checked(path), options)} {}
+        : shared_{new shared{checked(path), options}} {}
 
     /// Opens the file and makes what is missing: the file, private to its user, and the tables in it. Refuses with
     /// `store_unsupported`, and changes nothing, where the file has another schema, journal or clock axis.
@@ -134,7 +138,7 @@ private:
         detail::sqlite::file_bell bell{path};
     };
 
-    std::unique_ptr<shared> shared_;
+    detail::bound_to_process<shared> shared_;
 };
 
 static_assert(lease_store<sqlite_store>);

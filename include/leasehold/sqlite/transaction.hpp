@@ -43,7 +43,7 @@ private:
 /// A caller's connection, borrowed: a base, so that it is there before the primitives that use it.
 class borrowed_connection {
 protected:
-    explicit borrowed_connection(SQLite::Database& callers) noexcept : borrowed_{callers} {}
+    explicit borrowed_connection(SQLite::Database& callers) : borrowed_{callers} {}
     connection& borrowed() noexcept { return borrowed_; }
 
 private:

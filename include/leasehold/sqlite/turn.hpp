@@ -18,6 +18,9 @@ public:
     turn_taken& operator=(turn_taken&&) = delete;
     ~turn_taken();
 
+    /// Leaves it taken for good.
+    void keep() noexcept { of_ = nullptr; }
+
     explicit operator bool() const noexcept { return of_ != nullptr; }
 
 private:
@@ -36,6 +39,10 @@ public:
         taken_ = true;
         return turn_taken{this};
     }
+
+    /// In a child process: whether it was taken at the fork. Asked without the mutex, whose holder may be missing
+    /// there.
+    bool was_taken() const noexcept { return taken_; }
 
 private:
     friend class turn_taken;
