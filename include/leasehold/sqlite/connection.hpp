@@ -138,8 +138,9 @@ public:
     }
 
     /// Throws what the engine has just reported.
-    [[noreturn]] void fail(std::string_view doing) const {
+    [[noreturn]] void fail(std::string_view doing) {
         const fault why = last_fault(handle(), was_in_transaction_);
+        saw_damage_ = saw_damage_ || why.primary() == SQLITE_CORRUPT || why.primary() == SQLITE_NOTADB;
         if (why.primary() == SQLITE_INTERRUPT && gave_up_) {
             throw store_corrupt{
                 std::string{doing} + ": given up after more steps than a whole file of this size can need", why.code,
@@ -210,6 +211,10 @@ public:
         return static_cast<std::size_t>(sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, -1)) - rest_of_row;
     }
 
+    /// Whether the file was found damaged: pages of it may be kept in memory, where the engine would find them again
+    /// once the file is whole.
+    bool saw_damage() const noexcept { return saw_damage_; }
+
     void note_transaction() noexcept { was_in_transaction_ = in_transaction(); }
 
 protected:
@@ -245,6 +250,7 @@ private:
     int at_work_ = 0;  ///< how many of our statements are open
     std::int64_t turns_ = 0;
     bool gave_up_ = false;
+    bool saw_damage_ = false;
     std::vector<std::pair<const char*, kept_statement>> statements_{};
 };
 

@@ -60,6 +60,9 @@ public:
     place take(patience::clock::time_point since = patience::clock::now()) {
         const patience until{options_.busy_timeout, since};
         passage way = pass(until);
+        if (connection_ && connection_->on.saw_damage()) {
+            connection_.reset();
+        }
         if (!connection_) {
             connection_.emplace(path_, options_, until, turn_);
         }
