@@ -52,7 +52,11 @@ int opened(const char* path, int flags, mode_t mode) {
 
 ssize_t written(int descriptor, const void* bytes, std::size_t size, off_t offset) {
     system_call what{.what = kind::write, .descriptor = descriptor, .bytes = bytes, .size = size, .offset = offset};
-    return watched(what, [&] { return ::syscall(SYS_pwrite64, descriptor, bytes, size, offset); });
+    return watched(what, [&] {
+        onlooker* const on = onlooker::current();
+        what.size = on == nullptr ? size : on->taken(what);
+        return ::syscall(SYS_pwrite64, descriptor, bytes, what.size, offset);
+    });
 }
 
 int truncated(int descriptor, off_t length) {

@@ -39,6 +39,8 @@ public:
 
     /// Anything but 0 is the error that is answered in place of the call.
     virtual int before(const system_call&) { return 0; }
+    /// How many of the bytes that are to be written are.
+    virtual std::size_t taken(const system_call& of) { return of.size; }
     /// The call has succeeded.
     virtual void after(const system_call&) {}
 
