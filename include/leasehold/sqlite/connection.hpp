@@ -150,10 +150,10 @@ public:
     }
 
     /// Runs text of our own, which may be several statements.
-    void execute(const char* text) {
+    void execute(constant_text text) {
         const at_work working{*this};
         was_in_transaction_ = in_transaction();
-        if (database_.tryExec(text) != SQLITE_OK) {
+        if (database_.tryExec(text.c_str()) != SQLITE_OK) {
             fail("setting up");
         }
     }
@@ -196,12 +196,12 @@ public:
         }
     }
 
-    std::string ask(const char* pragma) {
+    std::string ask(constant_text pragma) {
         const at_work working{*this};
         try {
-            return database_.execAndGet(pragma).getString();
+            return database_.execAndGet(pragma.c_str()).getString();
         } catch (const SQLite::Exception&) {
-            fail(pragma);
+            fail(pragma.c_str());
         }
     }
 

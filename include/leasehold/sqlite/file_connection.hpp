@@ -125,7 +125,7 @@ public:
             execute("PRAGMA journal_mode = DELETE; PRAGMA journal_mode = TRUNCATE");
         }
         const open_transaction writing{*this, begin_write};
-        execute(leave_a_trace.c_str());
+        execute(leave_a_trace);
         connection::commit();
         is_unsettled_ = false;
     }
@@ -181,8 +181,8 @@ private:
     }
 
     void set_synchronous(synchronous_mode mode) {
-        constexpr std::array texts{"PRAGMA synchronous = OFF", "PRAGMA synchronous = NORMAL",
-                                   "PRAGMA synchronous = FULL", "PRAGMA synchronous = EXTRA"};
+        constexpr std::array<constant_text, 4> texts{"PRAGMA synchronous = OFF", "PRAGMA synchronous = NORMAL",
+                                                     "PRAGMA synchronous = FULL", "PRAGMA synchronous = EXTRA"};
         execute(texts.at(static_cast<std::size_t>(mode)));
     }
 

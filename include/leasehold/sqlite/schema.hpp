@@ -177,7 +177,7 @@ inline void attach(file_connection& on, clock_axis axis, std::optional<journal_m
         known = check_schema(on);
         if (!known) {
             known = meta{random_store_id(), std::string{to_text(axis)}};
-            on.execute(create_schema.c_str());
+            on.execute(create_schema);
             on.prepared(insert_meta).bind(schema_version, blob{bytes_of(known->identity)}, known->axis).run();
             on.commit();
         }

@@ -15,7 +15,7 @@ struct sql {
     std::array<char, Size> text{};
 
     constexpr sql() noexcept = default;
-    constexpr sql(const char (&literal)[Size]) noexcept {  // NOLINT: this is how a literal comes in
+    consteval sql(const char (&literal)[Size]) noexcept {  // NOLINT: this is how a literal comes in
         std::copy_n(&literal[0], Size, text.begin());
     }
     constexpr const char* c_str() const noexcept { return text.data(); }
@@ -27,6 +27,19 @@ constexpr sql<A + B - 1> operator+(const sql<A>& a, const sql<B>& b) noexcept {
     std::copy_n(b.text.begin(), B, std::copy_n(a.text.begin(), A - 1, sum.text.begin()));
     return sum;
 }
+
+/// A statement, or several, that was there when the program was compiled: no other text converts to it.
+class constant_text {
+public:
+    consteval constant_text(const char* literal) noexcept : text_{literal} {}  // NOLINT: this is how it comes in
+    template <std::size_t Size>
+    consteval constant_text(const sql<Size>& text) noexcept : text_{text.c_str()} {}  // NOLINT: the same
+
+    constexpr const char* c_str() const noexcept { return text_; }
+
+private:
+    const char* text_;
+};
 
 // ---- Schema --------------------------------------------------------------------------------------------------------
 
