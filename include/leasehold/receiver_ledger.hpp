@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -19,6 +18,7 @@
 #include <leasehold/process_of.hpp>
 #include <leasehold/rules.hpp>
 #include <leasehold/sqlite/file_connection.hpp>
+#include <leasehold/sqlite/file_place.hpp>
 #include <leasehold/sqlite/ledger_sql.hpp>
 #include <leasehold/sqlite/line.hpp>
 #include <leasehold/sqlite/open_transaction.hpp>
@@ -68,10 +68,11 @@ class basic_receiver_ledger {
 public:
     /// Opens the file, and makes what is missing. Throws as a queue's store does.
     explicit basic_receiver_ledger(const std::string& path, ledger_options options = {}, Clock clock = {})
-        : path_{std::filesystem::absolute(path).string()}, options_{std::move(options)}, clock_{std::move(clock)} {
+        : path_{detail::sqlite::file_place(path)}, options_{std::move(options)}, clock_{std::move(clock)} {
         if (options_.forget_after && *options_.forget_after <= millis{}) {
             detail::refuse("forget_after", "it is longer than zero");
         }
+        detail::sqlite::refuse_remote(path_, options_.file.trusted_file_system);
         if (!detail::sqlite::is_there(path_)) {
             detail::sqlite::make_empty_file(path_, options_.file.file_mode);
         }
@@ -112,7 +113,7 @@ private:
         s::settle_file(on, options_.file.journal);
         const s::open_transaction writing{on, s::begin_write};
         if (const s::found_objects found = s::objects_of(on, s::ledger_objects); found.empty()) {
-            on.execute(s::create_ledger.c_str());
+            on.execute(s::create_ledger);
         } else {
             s::check_objects(on, found, s::expected_ledger, s::create_ledger.c_str());
         }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <leasehold/time.hpp>
@@ -29,6 +30,9 @@ struct sqlite_options {
     millis busy_timeout = std::chrono::seconds{5};
     /// Who may use a file that is made: permission bits, whatever the process's mask.
     unsigned file_mode = 0600;
+    /// A network file system, or one in user space, is refused by its name. The one of this name is not: whoever sets
+    /// it answers for that its locks hold between all who use the file, and that what was synced there lasts.
+    std::string trusted_file_system{};
 };
 
 }  // namespace leasehold

@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +15,7 @@
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/sqlite/file_bell.hpp>
 #include <leasehold/sqlite/file_connection.hpp>
+#include <leasehold/sqlite/file_place.hpp>
 #include <leasehold/sqlite/line.hpp>
 #include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/private_file.hpp>
@@ -40,14 +39,16 @@ public:
 
     /// Throws `std::invalid_argument` for a path that names no file.
     sqlite_store(std::string path, sqlite_options options = {})  // NOLINT: a path is a store in lease_queue{{path}}
-        : shared_{new shared{checked(path), options}} {}
+        : shared_{new shared{detail::sqlite::file_place(path), options}} {}
 
     /// Opens the file and makes what is missing: the file, private to its user, and the tables in it. Refuses with
-    /// `store_unsupported`, and changes nothing, where the file has another schema, journal or clock axis.
+    /// `store_unsupported`, and changes nothing, where the file has another schema, journal or clock axis, or is on a
+    /// network file system.
     void attach(clock_axis axis) {
         if (sqlite3_libversion_number() < detail::sqlite::oldest_engine) {
             throw store_unsupported{"SQLite " + std::string{sqlite3_libversion()} + " is older than 3.37"};
         }
+        detail::sqlite::refuse_remote(shared_->path, shared_->options.trusted_file_system);
         if (!detail::sqlite::is_there(shared_->path)) {
             make_file(axis);
         }
@@ -117,15 +118,6 @@ private:
         if (!fresh.publish(shared_->path)) {
             detail::sqlite::make_empty_file(shared_->path, options.file_mode);
         }
-    }
-
-    /// The path from the root on: what the process's folder is later must not matter.
-    static std::string checked(const std::string& path) {
-        if (path.empty() || path.find('\0') != std::string::npos || path == ":memory:") {
-            throw std::invalid_argument{"path: " + detail::readable(path) +
-                                        " names no file (see memory_store for jobs that live in memory)"};
-        }
-        return std::filesystem::absolute(path).string();
     }
 
     struct shared {
