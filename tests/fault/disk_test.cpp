@@ -123,6 +123,37 @@ TEMPLATE_TEST_CASE("whatever the disk does, a call stands whole or not at all, a
     std::cout << '\n';
 }
 
+class counted_syncs : public crash::onlooker {
+public:
+    void after(const system_call& call) override { seen_ += call.what == kind::sync ? 1U : 0U; }
+    std::size_t seen() const { return seen_; }
+
+private:
+    std::size_t seen_ = 0;
+};
+
+TEMPLATE_TEST_CASE("a connection that does not sync takes nothing away from one that does", "[fault]",
+                   places::rollback_file, places::wal_file) {
+    const places::temporary_folder folder{crash::quick_place()};
+    const std::string path = folder / "jobs.db";
+    timed_queue careful{sqlite_store{path, {.journal = TestType::journal}}, manual_clock{instant{1'000'000ms}}};
+    const auto syncs_of = [](auto& queue) {
+        const counted_syncs disk;
+        queue.enqueue({});
+        return disk.seen();
+    };
+    careful.enqueue({});  // a new log begins with more syncs than it goes on with
+    const std::size_t alone = syncs_of(careful);
+    CHECK(alone > 0);
+    timed_queue careless{sqlite_store{path, {.journal = TestType::journal, .synchronous = synchronous_mode::off}},
+                         manual_clock{instant{1'000'000ms}}};
+    CHECK(syncs_of(careless) == 0);
+    CHECK(syncs_of(careful) == alone);
+    SQLite::Database foreign{path, SQLite::OPEN_READWRITE};
+    foreign.exec("PRAGMA synchronous = OFF; CREATE TABLE other (x)");
+    CHECK(syncs_of(careful) == alone);
+}
+
 TEMPLATE_TEST_CASE("a group whose commit the disk refuses is told so, each of its calls, and goes on", "[fault]",
                    places::rollback_file, places::wal_file) {
     const places::temporary_folder folder{crash::quick_place()};
