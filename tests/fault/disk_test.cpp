@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <exception>
 #include <iostream>
 #include <map>
 #include <string>
@@ -160,19 +161,29 @@ TEMPLATE_TEST_CASE("a group whose commit the disk refuses is told so, each of it
     const std::string path = folder / "jobs.db";
     lease_queue queue{{path, {.journal = TestType::journal}}, wall_clock{}, {.group_limit = 8}};
     for (const int error : {ENOSPC, EIO}) {
-        std::vector<std::string> kinds(8);
+        // Looked at when all threads have ended: their errors are one object, which the standard library counts the
+        // users of where the thread sanitizer does not see it.
+        std::vector<std::exception_ptr> thrown(8);
         {
             failing_disk disk{{"", kind::write, error}, 0, false};
             std::vector<std::thread> callers;
-            for (std::size_t i = 0; i < kinds.size(); ++i) {
-                callers.emplace_back([&, i] { kinds[i] = outcome_of([&] { queue.enqueue({.payload = "p"}); }).kind; });
+            for (std::exception_ptr& mine : thrown) {
+                callers.emplace_back([&] {
+                    try {
+                        queue.enqueue({.payload = "p"});
+                    } catch (...) {
+                        mine = std::current_exception();
+                    }
+                });
             }
             for (std::thread& each : callers) {
                 each.join();
             }
         }
-        for (const std::string& each : kinds) {
-            CHECK((error == ENOSPC ? each == "store_full" : each == "store_error" || each == "store_unknown"));
+        for (const std::exception_ptr& each : thrown) {
+            REQUIRE(each);
+            const std::string kind = outcome_of([&] { std::rethrow_exception(each); }).kind;
+            CHECK((error == ENOSPC ? kind == "store_full" : kind == "store_error" || kind == "store_unknown"));
         }
     }
     CHECK(queue.list({}).items.empty());
