@@ -182,8 +182,8 @@ TEMPLATE_TEST_CASE("a group whose commit the disk refuses is told so, each of it
         }
         for (const std::exception_ptr& each : thrown) {
             REQUIRE(each);
-            const std::string kind = outcome_of([&] { std::rethrow_exception(each); }).kind;
-            CHECK((error == ENOSPC ? kind == "store_full" : kind == "store_error" || kind == "store_unknown"));
+            const std::string threw = outcome_of([&] { std::rethrow_exception(each); }).kind;
+            CHECK((error == ENOSPC ? threw == "store_full" : threw == "store_error" || threw == "store_unknown"));
         }
     }
     CHECK(queue.list({}).items.empty());
