@@ -19,6 +19,7 @@
 #include <leasehold/arguments.hpp>
 #include <leasehold/basic_session.hpp>
 #include <leasehold/clock.hpp>
+#include <leasehold/errors.hpp>
 #include <leasehold/event.hpp>
 #include <leasehold/group_commit.hpp>
 #include <leasehold/job.hpp>
@@ -285,7 +286,7 @@ public:
     /// Counts every row: on a large file it takes a while, and in a rollback journal commits wait for it.
     statistics stats() const { return view().counts(); }
 
-    instant now() const { return take_reading(clock_).at; }
+    instant now() const { return read_clock(clock_, store_).at; }
 
     const Clock& clock() const noexcept { return clock_; }
 
@@ -301,20 +302,40 @@ private:
     auto in_transaction(const Verb& verb) {
         detail::session_mark::refuse_plain_verb(this);
         std::vector<event> events;
-        auto answer = [&] {
+        auto answer = until_no_conflict([&] {
             if constexpr (grouping_store<Store, Clock>) {
                 if (options_.group_limit > 1) {
                     return in_group(verb, events);
                 }
             }
+            events.clear();
             auto transaction = store_.begin(clock_);
             detail::session session{transaction, told() ? &events : nullptr};
             auto result = verb(session);
             transaction.commit();
             return result;
-        }();  // the lock is gone from here on
+        });  // the lock is gone from here on
         tell(events);
         return answer;
+    }
+
+    /// A transaction that the engine took back because it met another's runs again, as long as the store has patience.
+    template <class Run>
+    auto until_no_conflict(const Run& run) {
+        if constexpr (conflicting_store<Store>) {
+            const auto since = std::chrono::steady_clock::now();
+            for (;;) {
+                try {
+                    return run();
+                } catch (const store_conflict&) {
+                    if (!store_.may_try_again(since)) {
+                        throw;
+                    }
+                }
+            }
+        } else {
+            return run();
+        }
     }
 
     /// The same, together with what other threads do at the moment. May run the verb more than once.

@@ -31,6 +31,12 @@ struct store_busy : store_error {
     using store_error::store_error;
 };
 
+/// The engine took the transaction back because it met another's, as in a deadlock. Nothing of it stands. A queue's own
+/// verbs run again by themselves until the timeout is over.
+struct store_conflict : store_busy {
+    using store_busy::store_busy;
+};
+
 /// The commit began and failed, or its answer was lost: it may stand or not. Read before you repeat.
 struct store_unknown : store_error {
     using store_error::store_error;

@@ -42,10 +42,13 @@ public:
 
     /// Notes what it does in `events`, where there is one.
     explicit session(Transaction& transaction, std::vector<event>* events = nullptr)
-        : transaction_{transaction}, store_{transaction.identity()}, notes_{events} {}
+        : transaction_{transaction}, notes_{events} {}
 
     /// `in_batch`: whether a refusal says which job it is about.
     std::vector<enqueued> enqueue(std::span<const job> jobs, on_conflict policy, bool in_batch) {
+        if constexpr (requires { transaction_.foresee(jobs); }) {
+            transaction_.foresee(jobs);
+        }
         const instant now = transaction_.now().at;
         waiting_line line{transaction_, notes_, now};
         std::vector<insertion> rows;
@@ -158,10 +161,13 @@ public:
     }
 
     settlement leave_receipt(const marker& round, std::string_view note) {
-        std::vector<row> rows = hold_one(round.store == store_ ? round.id : job_id{});
+        std::vector<row> rows = hold_one(round.id);
         const instant now = transaction_.now().at;
+        if (round.store != transaction_.identity()) {
+            rows.clear();
+        }
         const std::optional<rules::columns> seen = seen_of(rows);
-        const verdict why = rules::judge_receipt(round.view(), store_, seen ? &*seen : nullptr);
+        const verdict why = rules::judge_receipt(round.view(), transaction_.identity(), seen ? &*seen : nullptr);
         notes_.settled(std::nullopt, why, round, rows.empty() ? nullptr : &rows.front(), now);
         if (why == verdict::applied) {
             transaction_.add_receipt(round.id,
@@ -239,7 +245,7 @@ private:
     }
 
     standing standing_of(const row& held) const {
-        return {held.marker_in(store_), held.state, held.ended_by, held.deadline};
+        return {held.marker_in(transaction_.identity()), held.state, held.ended_by, held.deadline};
     }
 
     std::optional<standing> standing_of(const std::vector<row>& rows) const {
@@ -279,7 +285,7 @@ private:
         }
         transaction_.write(changes.all().first(changed));
         for (row* const held : taken.all().first(kept)) {
-            hand_over(granted.emplace_back(held->marker_in(store_)), *held, now);
+            hand_over(granted.emplace_back(held->marker_in(transaction_.identity())), *held, now);
         }
         return changed - kept;
     }
@@ -316,15 +322,16 @@ private:
                 const Effect& effect, rules::match how = rules::match::whole_marker) {
         std::vector<row> rows = hold_all(rounds);
         const reading now = transaction_.now();
+        const store_id here = transaction_.identity();
         short_list<change> list{rows.size()};
         const std::span<change> changes = list.all();
         for (std::size_t i = 0; i < rounds.size(); ++i) {
             const marker& round = *rounds[i];
             const auto at = std::lower_bound(rows.begin(), rows.end(), round.id,
                                              [](const row& held, job_id id) { return held.id < id; });
-            const bool found = round.store == store_ && at != rows.end() && at->id == round.id;
+            const bool found = round.store == here && at != rows.end() && at->id == round.id;
             const std::optional<rules::columns> seen = found ? std::optional{at->columns()} : std::nullopt;
-            const verdict why = rules::judge(round.view(), store_, seen ? &*seen : nullptr, now.at, how);
+            const verdict why = rules::judge(round.view(), here, seen ? &*seen : nullptr, now.at, how);
             if (why == verdict::applied) {
                 change& to = changes[static_cast<std::size_t>(at - rows.begin())];
                 const rules::columns next = effect(i, *at, now, to);
@@ -363,14 +370,13 @@ private:
         return answer;
     }
 
-    /// The rows of those rounds that are of this store, by ascending id.
+    /// The rows of those rounds by ascending id; those of another store's rounds have ids of ours. (Whose they are is
+    /// asked after the locks: on a server that answer comes with theirs.)
     std::vector<row> hold_all(std::span<const marker* const> rounds) {
         short_list<job_id> ids{rounds.size()};
         auto end = ids.all().begin();
         for (const marker* const round : rounds) {
-            if (round->store == store_) {
-                *end++ = round->id;
-            }
+            *end++ = round->id;
         }
         if (rounds.size() > 1) {  // (for one, g++ warns of what a sort would do with many)
             std::sort(ids.all().begin(), end);
@@ -395,7 +401,6 @@ private:
     }
 
     Transaction& transaction_;
-    store_id store_;
     event_notes notes_;
 };
 

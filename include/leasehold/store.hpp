@@ -133,6 +133,23 @@ concept grouping_store = requires(Store& store, const Clock& clock, std::chrono:
     { store.begin(clock, since) } -> store_transaction;
 };
 
+/// A store whose engine takes a transaction back when it meets another's, with `store_conflict`: says whether a call
+/// that began at `since` may run again.
+template <class Store>
+concept conflicting_store = requires(const Store& store, std::chrono::steady_clock::time_point since) {
+    { store.may_try_again(since) } -> std::convertible_to<bool>;
+};
+
+/// What the clock shows outside any transaction: read here, or where the store reads it.
+template <class Clock, class Store>
+reading read_clock(const Clock& clock, const Store& store) {
+    if constexpr (local_clock<Clock>) {
+        return take_reading(clock);
+    } else {
+        return store.read(clock);
+    }
+}
+
 /// Whether the clock's answer holds wherever the store reaches.
 template <class Clock, class Store>
 concept holds_for = Store::reaches <= Clock::holds;

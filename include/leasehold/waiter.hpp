@@ -48,7 +48,7 @@ public:
             if (stop_.stop_requested() || now >= end_) {
                 return false;
             }
-            const millis to_next = next ? saturating_subtract(*next, take_reading(clock_).at) : longest;
+            const millis to_next = next ? saturating_subtract(*next, read_clock(clock_, store_).at) : longest;
             const auto to_look = std::chrono::ceil<std::chrono::milliseconds>(look - clock::now());
             if (to_next <= millis{} || changes() != seen || to_look.count() <= 0) {
                 return true;

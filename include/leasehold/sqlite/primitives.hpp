@@ -16,9 +16,9 @@
 
 #include <leasehold/clock.hpp>
 #include <leasehold/job.hpp>
+#include <leasehold/read_ahead.hpp>
 #include <leasehold/sqlite/connection.hpp>
 #include <leasehold/sqlite/open_transaction.hpp>
-#include <leasehold/sqlite/read_ahead.hpp>
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/store.hpp>
