@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include <leasehold/errors.hpp>
+#include <leasehold/postgres/pool.hpp>
+#include <leasehold/postgres/primitives.hpp>
+#include <leasehold/values.hpp>
+
+namespace leasehold::detail::postgres {
+
+/// Ends a transaction: tells who waits, where there is something to tell, and commits. One request.
+inline void commit(connection& on, const postgres_options& options, bool made_ready) {
+    if (made_ready && options.notify) {
+        on.gather(on.says().tell_listeners, with(on.says().schema));
+    }
+    on.gather(on.says().commit);
+    if (on.flush(true).back().tag() != "COMMIT") {
+        throw store_error{"the server rolled the transaction back instead of committing it", 0, true};
+    }
+}
+
+/// A connection of the store's own, in a transaction: a base, so that it is there before the primitives that use it.
+class own_place {
+protected:
+    explicit own_place(pool::place at) : at_{std::move(at)} {}
+    ~own_place() { at_.on().roll_back(); }
+    own_place(const own_place&) = delete;
+    own_place& operator=(const own_place&) = delete;
+    connection& own() const noexcept { return at_.on(); }
+
+private:
+    pool::place at_;
+};
+
+/// A write transaction of the store's own. It begins with its first statement, in the same request.
+class transaction : own_place, public primitives {
+public:
+    transaction(pool::place at, pool& of, transaction_clock clock)
+        : own_place{std::move(at)}, primitives{own(), clock}, pool_{of} {}
+    ~transaction() = default;
+    transaction(const transaction&) = delete;
+    transaction& operator=(const transaction&) = delete;
+
+    void commit() {
+        if (is_started_) {
+            postgres::commit(on_, pool_.options(), made_ready_);
+        }
+    }
+
+private:
+    void begin() override {
+        on_.gather(on_.says().begin);
+        if (!pool_.options().has_session) {
+            on_.gather(on_.says().settings, pool_.settings(true));
+        }
+    }
+
+    pool& pool_;
+};
+
+/// A caller's connection, borrowed.
+class borrowed_connection {
+protected:
+    borrowed_connection(PGconn* callers, const pool& of) : borrowed_{callers, of.says(), of.options().answer_timeout} {
+        if (callers == nullptr || ::PQstatus(callers) != CONNECTION_OK) {
+            throw std::logic_error{"join: the connection is not open"};
+        }
+        if (::PQpipelineStatus(callers) != PQ_PIPELINE_OFF) {
+            throw std::logic_error{"join: the connection is in pipeline mode"};
+        }
+        if (::pg_encoding_to_char(::PQclientEncoding(callers)) != std::string_view{"UTF8"}) {
+            throw std::logic_error{"join: the connection's client_encoding is not UTF8"};
+        }
+    }
+    ~borrowed_connection() = default;
+    borrowed_connection(const borrowed_connection&) = delete;
+    borrowed_connection& operator=(const borrowed_connection&) = delete;
+    connection& borrowed() noexcept { return borrowed_; }
+
+    /// Throws unless the connection's database holds the store. Its transaction stays as it is.
+    void check(const store_id& known) {
+        const answer is_there =
+            borrowed_.ask(borrowed_.says().has_meta, with(borrowed_.says().of("{schema}.leasehold_meta")));
+        if (!is_there.truth(0, 0) || meta_of(borrowed_.ask(borrowed_.says().meta)).identity != known) {
+            throw std::logic_error{"join: the connection is to another store than the queue's"};
+        }
+    }
+
+private:
+    connection borrowed_;
+};
+
+/// The caller's own open transaction. It is never begun, committed or rolled back here.
+class joined_transaction : borrowed_connection, public primitives {
+public:
+    /// Throws `std::logic_error` where the transaction is not one that the verbs can join.
+    joined_transaction(PGconn* callers, const pool& of, const store_id& identity, transaction_clock clock)
+        : borrowed_connection{callers, of}, primitives{borrowed(), clock} {
+        if (!borrowed().in_transaction()) {
+            throw std::logic_error{"join: the connection has no open transaction"};
+        }
+        is_started_ = true;
+        check(identity);
+    }
+    ~joined_transaction() = default;
+    joined_transaction(const joined_transaction&) = delete;
+    joined_transaction& operator=(const joined_transaction&) = delete;
+
+    part savepoint() {
+        clock_.ask();  // anew for each verb
+        return primitives::savepoint();
+    }
+
+private:
+    void begin() override {}
+};
+
+/// A transaction of ours on a caller's connection.
+class lent_transaction : borrowed_connection, public primitives {
+public:
+    lent_transaction(PGconn* callers, const pool& of, const store_id& identity, transaction_clock clock)
+        : borrowed_connection{callers, of}, primitives{borrowed(), clock}, pool_{of} {
+        if (!borrowed().is_idle()) {
+            throw std::logic_error{"transact: the connection has a transaction open already"};
+        }
+        check(identity);
+    }
+    ~lent_transaction() {
+        if (is_started_) {
+            on_.roll_back();
+        }
+    }
+    lent_transaction(const lent_transaction&) = delete;
+    lent_transaction& operator=(const lent_transaction&) = delete;
+
+    void commit() {
+        if (is_started_) {
+            postgres::commit(on_, pool_.options(), made_ready_);
+        }
+    }
+
+private:
+    void begin() override {
+        on_.gather(on_.says().begin);
+        on_.gather(on_.says().settings, pool_.settings(true));
+    }
+
+    const pool& pool_;
+};
+
+}  // namespace leasehold::detail::postgres
