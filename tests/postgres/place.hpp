@@ -11,6 +11,8 @@ namespace places {
 using namespace leasehold;
 using namespace std::chrono_literals;
 
+constexpr instant at(std::int64_t ms) { return instant{std::chrono::milliseconds{ms}}; }
+
 /// A database of its own on the tests' server.
 struct postgres {
     using store_type = postgres_store;

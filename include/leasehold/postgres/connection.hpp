@@ -110,19 +110,25 @@ public:
         return std::move(all.back());
     }
 
-    /// Looks, without waiting, whether the server has ended an idle connection.
-    bool is_still_there() {
-        while (is_well()) {
-            pollfd socket{::PQsocket(handle()), POLLIN, 0};
-            if (::poll(&socket, 1, 0) <= 0) {
-                return true;
-            }
-            if (::PQconsumeInput(handle()) == 0) {
-                break;
-            }
+    /// Takes in what has come without being asked for, without waiting; false where the connection has ended.
+    bool take_in() noexcept {
+        is_broken_ = is_broken_ || ::PQconsumeInput(handle()) == 0;
+        return is_well();
+    }
+
+    /// Whether the server has ended an idle connection. Mostly nothing has come from it; else it is asked.
+    bool is_still_there() noexcept {
+        pollfd socket{::PQsocket(handle()), POLLIN, 0};
+        if (!is_well() || ::poll(&socket, 1, 0) == 0) {
+            return is_well();
         }
-        is_broken_ = true;
-        return false;
+        try {
+            take_in();
+            ask(says_.read_clock);
+        } catch (...) {
+            is_broken_ = true;
+        }
+        return is_well();
     }
 
     /// Ends whatever transaction is open; never throws.

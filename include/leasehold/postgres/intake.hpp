@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -27,9 +28,7 @@ public:
 
     std::vector<enqueued> run() {
         std::vector<std::size_t> open(jobs_.size());
-        for (std::size_t i = 0; i < open.size(); ++i) {
-            open[i] = i;
-        }
+        std::iota(open.begin(), open.end(), std::size_t{0});
         // What was there may be gone when it is looked at: then there is room for it again.
         for (int tries = 0; !open.empty() && tries < most_tries; ++tries) {
             open = look_at(insert(open));
@@ -64,12 +63,12 @@ private:
         return match(which, std::span{answers}.last(batches));
     }
 
-    /// Each new row is the next job that has its queue and key; what lies between has made none.
+    /// By id, each new row is the next job that has its queue and key; what lies between has made none.
     std::vector<std::size_t> match(const std::vector<std::size_t>& which, std::span<const answer> made) {
         std::vector<std::size_t> without;
         auto next = which.begin();
         for (const answer& batch : made) {
-            for (int at = 0; at < batch.rows(); ++at) {
+            for (const int at : by_id(batch)) {
                 while (next != which.end() &&
                        (work(*next).key != batch.view(at, 2) || work(*next).queue != batch.view(at, 1))) {
                     without.push_back(*next++);
@@ -85,6 +84,13 @@ private:
         }
         without.insert(without.end(), next, which.end());
         return without;
+    }
+
+    static std::vector<int> by_id(const answer& batch) {
+        std::vector<int> order(static_cast<std::size_t>(batch.rows()));
+        std::iota(order.begin(), order.end(), 0);
+        std::sort(order.begin(), order.end(), [&](int a, int b) { return batch.integer(a, 0) < batch.integer(b, 0); });
+        return order;
     }
 
     /// Returns those whose key is not there any more.

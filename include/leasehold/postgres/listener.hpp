@@ -98,7 +98,7 @@ private:
     bool ask() noexcept {
         try {
             const auto now = std::chrono::steady_clock::now();
-            const bool is_new = !on_ || !on_->is_still_there();
+            const bool is_new = !on_ || !on_->take_in();
             if (is_new) {
                 on_ = pool_.made();
                 on_->gather(pool_.says().listen);
@@ -124,7 +124,7 @@ private:
         std::array<char, 64> dropped{};
         while (::read(wake_[0], dropped.data(), dropped.size()) > 0) {
         }
-        on_->is_still_there();  // takes in what has come
+        on_->take_in();
     }
 
     pool& pool_;

@@ -36,7 +36,7 @@ inline std::string_view bytes_of(const store_id& id) noexcept {
 
 /// What the database says of the store, or nothing where it has none in this schema.
 inline std::optional<meta> known_in(connection& on) {
-    const answer found = on.ask(on.says().has_meta, with(on.says().of("{schema}.leasehold_meta")));
+    const answer found = on.ask(on.says().has_meta, with(on.says().schema));
     if (const std::string_view encoding = found.view(0, 1); encoding != "UTF8") {
         throw store_unsupported{"the database's texts are " + std::string{encoding} + ", not UTF8"};
     }

@@ -18,6 +18,9 @@ inline constexpr int row_width = 20;
 
 /// State numbers are those of `job_state`: 0 and 1 are the open ones. Instants are milliseconds, which no session's
 /// time zone moves. Payload, result and checkpoint beyond some bytes lie outside the row, and are not copied with it.
+/// `IS TRUE` keeps the planner from taking leasehold_open, which holds all that waits, for a question about rows that
+/// do not: it cannot see that `state = 0` implies the predicate then.
+///
 /// Half of each page is left free for the versions that a claim and a finish make, and vacuum comes by the thousand
 /// dead rows, not by a share of the table.
 inline constexpr std::string_view create_schema = R"(
@@ -63,7 +66,7 @@ CREATE TABLE {schema}.leasehold_receipt (
     owner text COLLATE "C" NOT NULL,
     note text COLLATE "C" NOT NULL
 );
-CREATE INDEX leasehold_open ON {schema}.leasehold_job (queue, priority, vests_at, id) WHERE state <= 1;
+CREATE INDEX leasehold_open ON {schema}.leasehold_job (queue, priority, vests_at, id) WHERE (state <= 1) IS TRUE;
 CREATE INDEX leasehold_line ON {schema}.leasehold_job (queue, priority, vests_at, id) WHERE state = 0 AND NOT waits;
 CREATE UNIQUE INDEX leasehold_key ON {schema}.leasehold_job (queue, key) WHERE key IS NOT NULL;
 CREATE INDEX leasehold_ended ON {schema}.leasehold_job (state, ended_at, id) WHERE state >= 2;
@@ -84,9 +87,9 @@ struct statement {
 /// The priorities of a queue's open rows, from the highest down, each found by one search of leasehold_open.
 #define LEASEHOLD_LEVELS                                                                                    \
     "level(priority) AS ("                                                                                  \
-    "(SELECT priority FROM {schema}.leasehold_job WHERE state <= 1 AND queue = $1::text "                   \
+    "(SELECT priority FROM {schema}.leasehold_job WHERE (state <= 1) IS TRUE AND queue = $1::text "         \
     "ORDER BY priority DESC LIMIT 1) UNION ALL "                                                            \
-    "SELECT (SELECT below.priority FROM {schema}.leasehold_job AS below WHERE below.state <= 1 "            \
+    "SELECT (SELECT below.priority FROM {schema}.leasehold_job AS below WHERE (below.state <= 1) IS TRUE "  \
     "AND below.queue = $1::text AND below.priority < level.priority ORDER BY below.priority DESC LIMIT 1) " \
     "FROM level WHERE level.priority IS NOT NULL)"
 
@@ -116,9 +119,14 @@ struct statements {
     // ---- What a store says of itself, and what time it is there
     // ------------------------------------------------------
 
-    statement has_meta{"has_meta", "SELECT to_regclass($1::text) IS NOT NULL, current_setting('server_encoding')"};
+    /// By the catalogue's rows: what a backend remembers of names may be older than a lock that it has waited for.
+    statement has_meta{"has_meta",
+                       "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n "
+                       "ON n.oid = c.relnamespace WHERE n.nspname = $1::text AND c.relname = 'leasehold_meta'), "
+                       "current_setting('server_encoding')"};
     statement lock_schema{"lock_schema", "SELECT pg_advisory_xact_lock(hashtext('leasehold'), hashtext($1::text))"};
-    statement has_schema{"has_schema", "SELECT to_regnamespace($1::text) IS NOT NULL"};
+    statement has_schema{"has_schema",
+                         "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text)"};
     statement insert_meta{"insert_meta",
                           of("INSERT INTO {schema}.leasehold_meta VALUES (1, $1::bigint, $2::bytea, $3::text)")};
     /// Asked after the last lock of a request.
@@ -147,7 +155,8 @@ struct statements {
            "CASE WHEN token > 0 THEN ARRAY(SELECT r.note FROM {schema}.leasehold_receipt AS r WHERE r.job = found.id "
            "ORDER BY r.id) END "
            "FROM (SELECT part.* FROM level, LATERAL ("
-           "SELECT * FROM (SELECT * FROM {schema}.leasehold_job AS j WHERE j.state <= 1 AND j.queue = $1::text "
+           "SELECT * FROM (SELECT * FROM {schema}.leasehold_job AS j WHERE (j.state <= 1) IS TRUE AND j.queue = "
+           "$1::text "
            "AND j.priority = level.priority AND j.vests_at <= (SELECT at FROM now) "
            "AND (j.state = 0 OR j.vests_at <= (SELECT taking_at FROM now)) "
            "ORDER BY j.vests_at, j.id LIMIT $2::bigint FOR UPDATE SKIP LOCKED) AS come "
@@ -167,7 +176,7 @@ struct statements {
         of("WITH RECURSIVE " LEASEHOLD_LEVELS
            " SELECT EXISTS (SELECT 1 FROM {schema}.leasehold_job WHERE state = 0 AND NOT waits AND queue = $1::text), "
            "(SELECT min(first.vests_at) FROM level, LATERAL (SELECT j.vests_at FROM {schema}.leasehold_job AS j "
-           "WHERE j.state <= 1 AND j.queue = $1::text AND j.priority = level.priority "
+           "WHERE (j.state <= 1) IS TRUE AND j.queue = $1::text AND j.priority = level.priority "
            "ORDER BY j.vests_at LIMIT 1) AS first)")};
 
     // ---- Rows by id, by key, by end
@@ -184,17 +193,18 @@ struct statements {
                                 "AND j.ended_at <= $2::bigint ORDER BY j.ended_at, j.id LIMIT $3::bigint "
                                 "FOR UPDATE SKIP LOCKED) AS part")};
 
-    /// A key that is there already, or that another transaction is just giving away, makes no row.
+    /// A key that is there already, or that another transaction is just giving away, makes no row. Ids are in the order
+    /// given; keys are taken in an order of their own, so that two calls with the same ones never wait for each other.
     statement insert{
         "insert",
-        of("INSERT INTO {schema}.leasehold_job (queue, key, priority, enqueued_at, state, token, attempt, "
-           "max_attempts, "
-           "deadline, waits, vests_at, failures, lapses, payload) "
-           "SELECT queue, key, priority, enqueued_at, state, 0, 0, max_attempts, deadline, waits, vests_at, 0, 0, "
-           "payload "
-           "FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], "
-           "$8::bool[], $9::bigint[], $10::bytea[]) WITH ORDINALITY AS given(queue, key, priority, enqueued_at, state, "
-           "max_attempts, deadline, waits, vests_at, payload, place) ORDER BY place "
+        of("WITH given AS MATERIALIZED (SELECT nextval('{schema}.leasehold_job_id_seq') AS id, all_given.* FROM ("
+           "SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], "
+           "$7::bigint[], $8::bool[], $9::bigint[], $10::bytea[]) WITH ORDINALITY AS g(queue, key, priority, "
+           "enqueued_at, state, max_attempts, deadline, waits, vests_at, payload, place) ORDER BY place) AS all_given) "
+           "INSERT INTO {schema}.leasehold_job (id, queue, key, priority, enqueued_at, state, token, attempt, "
+           "max_attempts, deadline, waits, vests_at, failures, lapses, payload) OVERRIDING SYSTEM VALUE "
+           "SELECT id, queue, key, priority, enqueued_at, state, 0, 0, max_attempts, deadline, waits, vests_at, 0, 0, "
+           "payload FROM given ORDER BY queue COLLATE \"C\", key COLLATE \"C\", id "
            "ON CONFLICT (queue, key) WHERE key IS NOT NULL DO NOTHING RETURNING id, queue, key")};
 
     /// leasehold_key; says whether the payload is the same.

@@ -84,8 +84,7 @@ protected:
 
     /// Throws unless the connection's database holds the store. Its transaction stays as it is.
     void check(const store_id& known) {
-        const answer is_there =
-            borrowed_.ask(borrowed_.says().has_meta, with(borrowed_.says().of("{schema}.leasehold_meta")));
+        const answer is_there = borrowed_.ask(borrowed_.says().has_meta, with(borrowed_.says().schema));
         if (!is_there.truth(0, 0) || meta_of(borrowed_.ask(borrowed_.says().meta)).identity != known) {
             throw std::logic_error{"join: the connection is to another store than the queue's"};
         }
