@@ -23,7 +23,8 @@ namespace {
 using namespace places;
 
 std::unique_ptr<postgres_lease_queue> opened(const std::string& conninfo) {
-    return std::make_unique<postgres_lease_queue>(postgres_store{conninfo, {.busy_timeout = 30s, .answer_timeout = 40s}});
+    return std::make_unique<postgres_lease_queue>(
+        postgres_store{conninfo, {.busy_timeout = 30s, .answer_timeout = 40s}});
 }
 
 std::vector<job> numbered(std::size_t count) {
@@ -105,7 +106,7 @@ void work(const std::string& conninfo, const std::string& ledger_file, const std
         if (!held) {
             const bool is_over = insisting(failed, [&] {
                 return queue->list({.state = job_state::ready, .limit = 1}).items.empty() &&
-                    queue->list({.state = job_state::leased, .limit = 1}).items.empty();
+                       queue->list({.state = job_state::leased, .limit = 1}).items.empty();
             });
             if (is_over) {
                 break;
@@ -160,9 +161,9 @@ TEST_CASE("while backends are killed and the server restarts, four workers bring
             ++restarts;
         } else {
             servers::client by = data.caller();
-            killed += static_cast<int>(
-                by.number("SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity "
-                          "WHERE pid <> pg_backend_pid() AND datname = current_database() ORDER BY random() LIMIT 1) x"));
+            killed += static_cast<int>(by.number(
+                "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity "
+                "WHERE pid <> pg_backend_pid() AND datname = current_database() ORDER BY random() LIMIT 1) x"));
         }
     }
     for (auto& each : workers) {
@@ -186,7 +187,8 @@ TEST_CASE("while backends are killed and the server restarts, four workers bring
     CHECK(failed > 0);
     CHECK(restarts > 0);
     std::cout << "figure: postgres chaos: " << count << " jobs, " << killed << " backends killed, " << restarts
-              << " restarts, " << failed << " calls failed, " << late << " late completions refused, each effect once\n";
+              << " restarts, " << failed << " calls failed, " << late
+              << " late completions refused, each effect once\n";
 }
 
 }  // namespace

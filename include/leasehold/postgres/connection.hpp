@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -63,14 +64,13 @@ public:
 
     /// A new one. `may_prepare`: whether statements stay prepared on it.
     connection(const std::string& conninfo, const statements& says, millis answer_timeout, bool may_prepare)
-        : handle_{::PQconnectStart(conninfo.c_str()), close{true}},
+        : handle_{begun(conninfo), close{true}},
           says_{says},
           answer_timeout_{answer_timeout},
           may_prepare_{may_prepare} {
         await_connection();
         ::PQsetNoticeProcessor(
             handle(), [](void*, const char*) {}, nullptr);
-        ::PQsetClientEncoding(handle(), "UTF8");
     }
 
     PGconn* handle() const noexcept { return handle_.get(); }
@@ -197,6 +197,13 @@ private:
     [[noreturn]] void lose(std::string_view why, bool is_committing) {
         is_broken_ = true;
         raise_lost(why, is_committing);
+    }
+
+    /// By what the caller says, save that texts are ours.
+    static PGconn* begun(const std::string& conninfo) {
+        const std::array<const char*, 3> names{"dbname", "client_encoding", nullptr};
+        const std::array<const char*, 3> values{conninfo.c_str(), "UTF8", nullptr};
+        return ::PQconnectStartParams(names.data(), values.data(), 1);
     }
 
     void await_connection() {
