@@ -124,7 +124,7 @@ public:
     /// `next` names no queue: from the finished job's own; from none where there is no such job.
     finished_and_claimed finish_and_claim(const marker& round, std::string_view result, const claim_terms& next) {
         detail::check_terms(next);
-        return in_transaction([&](auto& session) { return session.finish_and_claim(round, result, next); });
+        return in_transaction([&](auto& session) { return session.finish_and_claim(round, result, next); }, 1);
     }
 
     // ---- What a holder says: counts only while the whole marker equals the row and the lease is live ----------------
@@ -297,15 +297,15 @@ public:
     }
 
 private:
-    /// The one way into the store for everything that writes.
+    /// The one way into the store for everything that writes. `takes`: how many jobs the verb may claim.
     template <class Verb>
-    auto in_transaction(const Verb& verb) {
+    auto in_transaction(const Verb& verb, std::size_t takes = 0) {
         detail::session_mark::refuse_plain_verb(this);
         std::vector<event> events;
         auto answer = until_no_conflict([&] {
             if constexpr (grouping_store<Store, Clock>) {
                 if (options_.group_limit > 1) {
-                    return in_group(verb, events);
+                    return in_group(verb, events, takes);
                 }
             }
             events.clear();
@@ -340,11 +340,12 @@ private:
 
     /// The same, together with what other threads do at the moment. May run the verb more than once.
     template <class Verb>
-    auto in_group(const Verb& verb, std::vector<event>& events) {
+    auto in_group(const Verb& verb, std::vector<event>& events, std::size_t takes) {
         using transaction = decltype(store_.begin(clock_));
         using result = decltype(verb(std::declval<detail::session<transaction>&>()));
         struct call final : detail::group_commit<transaction>::call {
-            call(const Verb& what, std::vector<event>* told) noexcept : verb{what}, events{told} {}
+            call(const Verb& what, std::vector<event>* told, std::size_t takes) noexcept
+                : detail::group_commit<transaction>::call{takes}, verb{what}, events{told} {}
             void run(transaction& in) override {
                 if (events != nullptr) {
                     events->clear();
@@ -356,7 +357,7 @@ private:
             std::vector<event>* events;
             std::optional<result> answer{};
         };
-        call mine{verb, told() ? &events : nullptr};
+        call mine{verb, told() ? &events : nullptr, takes};
         group_.run(mine, [this](std::chrono::steady_clock::time_point since) { return store_.begin(clock_, since); });
         return std::move(*mine.answer);
     }
@@ -430,7 +431,7 @@ private:
                             std::size_t limit) {
         for (;;) {
             detail::claimed taken =
-                in_transaction([&](auto& session) { return session.claim(owner, lease_for, queues, limit); });
+                in_transaction([&](auto& session) { return session.claim(owner, lease_for, queues, limit); }, limit);
             if (!taken.cut_short || !taken.leases.empty()) {
                 return std::move(taken.leases);
             }

@@ -31,7 +31,8 @@ public:
     /// One call, on its caller's stack.
     class call {
     public:
-        call() = default;
+        /// `takes`: how many jobs it may claim.
+        explicit call(std::size_t takes = 0) noexcept : takes_{takes} {}
         call(const call&) = delete;
         call& operator=(const call&) = delete;
 
@@ -56,6 +57,7 @@ public:
             state_.notify_one();
         }
 
+        std::size_t takes_;
         clock::time_point since_ = clock::now();
         call* next_ = nullptr;
         std::exception_ptr error_{};
@@ -92,18 +94,21 @@ private:
         call* first = nullptr;
         call* last = nullptr;
         std::size_t size = 0;
+        std::size_t takes = 0;  ///< of all of them
 
         void push(call& one) noexcept {
             one.next_ = nullptr;
             (first == nullptr ? first : last->next_) = &one;
             last = &one;
             ++size;
+            takes += one.takes_;
         }
         call* pop() noexcept {
             call* const one = first;
             if (one != nullptr) {
                 first = one->next_;
                 --size;
+                takes -= one->takes_;
             }
             return one;
         }
@@ -137,8 +142,8 @@ private:
             do {  // from here on nobody enters: the clock has been read
                 call& next = *rest.pop();
                 group.push(next);
-                if constexpr (requires { in.expect(rest.size); }) {
-                    in.expect(rest.size);
+                if constexpr (requires { in.expect(rest.takes); }) {
+                    in.expect(rest.takes);
                 }
                 next.run(in);
             } while (rest.size > 0 && clock::now() < full);

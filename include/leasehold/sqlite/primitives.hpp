@@ -36,8 +36,8 @@ public:
     store_id identity() const noexcept { return identity_; }
     const reading& now() { return clock_.get(); }
 
-    /// How many more calls this transaction is to carry: their claims need not look one by one.
-    void expect(std::size_t calls) noexcept { expected_ = calls; }
+    /// How many more jobs the calls that this transaction is still to carry may claim: they need not look one by one.
+    void expect(std::size_t claims) noexcept { expected_ = claims; }
 
     std::vector<row> vested(std::string_view queue, std::size_t limit) {
         if (ahead_.knows(queue, limit)) {
