@@ -157,6 +157,42 @@ TEST_CASE("a completion that waited for its row beyond the lease's end is expire
     CHECK(answer.at >= held->lease_until);
 }
 
+TEST_CASE("each lock of a transaction that carries several calls is followed by a look at the clock", "[clock]") {
+    postgres place;
+    postgres_lease_queue queue{place.store()};
+    queue.enqueue_many(many(2, {.payload = "x"}));
+    const std::vector<record> rows = queue.list().items;
+    servers::client other = place.caller();
+    other.begin();
+    other.run("SELECT 1 FROM leasehold.leasehold_job WHERE id = " + to_text(rows[1].id) + " FOR UPDATE");
+    const std::vector<job_id> first{rows[0].id};
+    const std::vector<job_id> both{rows[0].id, rows[1].id};
+    for (const std::vector<job_id>& second : {std::vector<job_id>{rows[1].id}, both}) {
+        postgres_store store = place.store();
+        auto transaction = store.begin(server_clock{});
+        CHECK(transaction.hold(first).size() == 1);
+        const instant before = transaction.now().at;
+        auto waiting = std::async(std::launch::async, [&] {
+            CHECK(transaction.hold(second).size() == second.size());
+            return transaction.now().at;
+        });
+        servers::client watching = place.caller();
+        while (watching.number("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0) {
+            std::this_thread::sleep_for(1ms);
+        }
+        while (queue.now() < before + 50ms) {
+            std::this_thread::sleep_for(1ms);
+        }
+        const instant freed = queue.now();
+        other.roll_back();
+        CHECK(waiting.get() >= freed);
+        transaction.commit();
+        other.begin();
+        other.run("SELECT 1 FROM leasehold.leasehold_job WHERE id = " + to_text(rows[1].id) + " FOR UPDATE");
+    }
+    other.roll_back();
+}
+
 /// What a claim of one job has the server do, as the server says.
 std::string plan_of_a_claim(servers::client& with, const std::string& how) {
     const statements says{"leasehold"};

@@ -139,6 +139,7 @@ public:
     const PGresult* result() const noexcept { return result_.get(); }
     ExecStatusType status() const noexcept { return ::PQresultStatus(result_.get()); }
     int rows() const noexcept { return ::PQntuples(result_.get()); }
+    int columns() const noexcept { return ::PQnfields(result_.get()); }
     bool is_null(int row, int column) const noexcept { return ::PQgetisnull(result_.get(), row, column) != 0; }
     /// The value as it came; valid as long as the answer.
     std::string_view view(int row, int column) const noexcept {
@@ -151,7 +152,7 @@ public:
     /// What the statement was, as its end says.
     std::string_view tag() const noexcept { return ::PQcmdStatus(result_.get()); }
 
-    /// The values of an array without NULLs.
+    /// The values of an array without NULLs, of any number of dimensions, one after the other.
     std::vector<std::string_view> elements(int row, int column) const {
         std::string_view rest = view(row, column);
         const auto take = [&](std::size_t count) {
@@ -163,12 +164,13 @@ public:
             return part;
         };
         std::vector<std::string_view> all;
-        if (number_in(take(4)) == 0) {
-            return all;
-        }
+        const std::uint64_t dimensions = number_in(take(4));
         take(8);
-        const std::uint64_t count = number_in(take(4));
-        take(4);
+        std::uint64_t count = dimensions == 0 ? 0 : 1;
+        for (std::uint64_t i = 0; i < dimensions; ++i) {
+            count *= number_in(take(4));
+            take(4);
+        }
         for (std::uint64_t i = 0; i < count; ++i) {
             all.push_back(take(number_in(take(4))));
         }

@@ -50,7 +50,8 @@ public:
         return clock_.get();
     }
 
-    void expect(std::size_t calls) noexcept { expected_ = calls; }
+    /// How many more jobs the calls that this transaction is still to carry may claim: they are locked in one request.
+    void expect(std::size_t claims) noexcept { expected_ = claims; }
 
     /// Jobs that are to come in: where their lines end is asked for together with what time it is.
     void foresee(std::span<const job> jobs) {
@@ -279,17 +280,25 @@ private:
         clock_.answered(found.microseconds);
     }
 
-    /// A statement that locks rows, and after that the look at the clock.
+    /// A statement that locks rows. The last column of its last row says what time it is once all are locked; what the
+    /// store is, is asked once a transaction, and says so as well.
     answer locked(const statement& what, parameters values) {
         start();
         foreseen_.clear();
         tails_.clear();
         clock_.ask();
         on_.gather(what, std::move(values));
-        on_.gather(on_.says().meta);
-        std::vector<answer> answers = on_.flush();
-        take_meta(answers.back());
-        return std::move(answers[answers.size() - 2]);
+        if (!identity_) {
+            on_.gather(on_.says().meta);
+            std::vector<answer> answers = on_.flush();
+            take_meta(answers.back());
+            return std::move(answers[answers.size() - 2]);
+        }
+        answer rows = std::move(on_.flush().back());
+        if (rows.rows() > 0) {
+            clock_.answered(rows.integer(rows.rows() - 1, rows.columns() - 1));
+        }
+        return rows;
     }
 
     std::vector<row> candidates(std::string_view queue, std::size_t limit) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -109,28 +110,27 @@ inline std::vector<row> rows_of(const answer& from) {
     return rows;
 }
 
-/// The receipts that came with a row in four arrays, from `column` on; none where the first is NULL.
+/// A number that came as text.
+inline std::int64_t number_of(std::string_view text) {
+    std::int64_t value = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), value).ptr != text.data() + text.size()) {
+        throw store_corrupt{"the server sent a number that is none"};
+    }
+    return value;
+}
+
+/// The receipts that came with a row, each four texts; none where there is NULL.
 inline std::vector<receipt> receipts_in(const answer& from, int row, int column) {
     std::vector<receipt> all;
     if (from.is_null(row, column)) {
         return all;
     }
-    const auto tokens = from.elements(row, column);
-    const auto owners = from.elements(row, column + 1);
-    const auto instants = from.elements(row, column + 2);
-    const auto notes = from.elements(row, column + 3);
-    if (owners.size() != tokens.size() || instants.size() != tokens.size() || notes.size() != tokens.size()) {
-        raise_impossible(from.integer(row, 0), "receipts", "of different lengths");
-    }
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        all.push_back({claim_token{signed_number_in(tokens[i])}, std::string{owners[i]},
-                       instant{std::chrono::milliseconds{signed_number_in(instants[i])}}, std::string{notes[i]}});
+    const std::vector<std::string_view> parts = from.elements(row, column);
+    for (std::size_t i = 0; i + 3 < parts.size(); i += 4) {
+        all.push_back({claim_token{number_of(parts[i])}, std::string{parts[i + 1]},
+                       instant{std::chrono::milliseconds{number_of(parts[i + 2])}}, std::string{parts[i + 3]}});
     }
     return all;
-}
-
-inline std::optional<std::string> text_or_null(const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional{text};
 }
 
 inline std::int64_t number(job_state state) noexcept { return static_cast<std::int64_t>(state); }

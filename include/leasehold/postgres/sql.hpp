@@ -146,14 +146,9 @@ struct statements {
         of("WITH RECURSIVE now AS MATERIALIZED (SELECT coalesce($3::bigint, " LEASEHOLD_SERVER_MILLISECONDS ") AS at, "
            "coalesce($4::bigint, " LEASEHOLD_SERVER_MILLISECONDS ") AS taking_at), " LEASEHOLD_LEVELS
            " SELECT {columns}, payload, checkpoint, "
-           "CASE WHEN token > 0 THEN ARRAY(SELECT r.token FROM {schema}.leasehold_receipt AS r WHERE r.job = found.id "
-           "ORDER BY r.id) END, "
-           "CASE WHEN token > 0 THEN ARRAY(SELECT r.owner FROM {schema}.leasehold_receipt AS r WHERE r.job = found.id "
-           "ORDER BY r.id) END, "
-           "CASE WHEN token > 0 THEN ARRAY(SELECT r.at FROM {schema}.leasehold_receipt AS r WHERE r.job = found.id "
-           "ORDER BY r.id) END, "
-           "CASE WHEN token > 0 THEN ARRAY(SELECT r.note FROM {schema}.leasehold_receipt AS r WHERE r.job = found.id "
-           "ORDER BY r.id) END "
+           "CASE WHEN token > 0 THEN ARRAY(SELECT ARRAY[r.token::text, r.owner, r.at::text, r.note] "
+           "FROM {schema}.leasehold_receipt AS r WHERE r.job = found.id ORDER BY r.id) "
+           "END, " LEASEHOLD_SERVER_MICROSECONDS " "
            "FROM (SELECT part.* FROM level, LATERAL ("
            "SELECT * FROM (SELECT * FROM {schema}.leasehold_job AS j WHERE (j.state <= 1) IS TRUE AND j.queue = "
            "$1::text "
@@ -182,10 +177,12 @@ struct statements {
     // ---- Rows by id, by key, by end
     // ----------------------------------------------------------------------------------
 
-    /// Locked by ascending id.
-    statement hold{"hold", of("SELECT {columns} FROM {schema}.leasehold_job WHERE id = $1::bigint FOR UPDATE")};
-    statement hold_many{"hold_many", of("SELECT {columns} FROM {schema}.leasehold_job WHERE id = ANY ($1::bigint[]) "
-                                        "ORDER BY id FOR UPDATE")};
+    /// Locked by ascending id. The clock stands outside of what locks, and so is read after the row's lock is had.
+    statement hold{"hold", of("SELECT {columns}, " LEASEHOLD_SERVER_MICROSECONDS " FROM (SELECT * FROM "
+                              "{schema}.leasehold_job AS j WHERE j.id = $1::bigint FOR UPDATE) AS held")};
+    statement hold_many{"hold_many", of("SELECT {columns}, " LEASEHOLD_SERVER_MICROSECONDS " FROM (SELECT * FROM "
+                                        "{schema}.leasehold_job AS j WHERE j.id = ANY ($1::bigint[]) "
+                                        "ORDER BY j.id FOR UPDATE) AS held")};
 
     /// leasehold_ended. Whoever else prunes at the moment takes others.
     statement ended{"ended", of("SELECT {columns} FROM unnest($1::bigint[]) AS s(state_of), LATERAL ("
