@@ -103,7 +103,8 @@ TEST_CASE("a claim locks as many rows as it takes, whatever the server believes 
         for (const std::size_t limit : {1U, 7U}) {
             postgres_store store = place.store();
             store.attach(manual_clock::axis);
-            auto transaction = store.begin(manual_clock{});
+            const manual_clock clock;
+            auto transaction = store.begin(clock);
             CHECK(transaction.vested("default", limit).size() == limit);
             CHECK(free_rows(other) == rows - static_cast<long>(limit));
         }
