@@ -81,6 +81,45 @@ TEST_CASE("four processes finish every job once, and none is told busy - postgre
     CHECK(std::set<std::string>{done.begin(), done.end()}.size() == count);
 }
 
+TEST_CASE("a child of a fork is refused its parent's connections, and says nothing on them - postgres", "[process]") {
+    const postgres place;
+    auto queue = opened(place.data.conninfo());
+    queue->enqueue({.payload = "x"});
+    const postgres_store listening = place.store();
+    const std::uint32_t before = listening.changes();
+    servers::client other = place.caller();
+    const std::string backends =
+        "SELECT string_agg(pid::text, ',' ORDER BY pid) FROM pg_stat_activity "
+        "WHERE datname = current_database()";
+    const std::string there = other.run(backends);
+    const auto refused = [](const auto& call) {
+        try {
+            call();
+            ::_exit(3);
+        } catch (const store_error&) {  // NOLINT(bugprone-empty-catch): as it shall be
+        }
+    };
+    queue->transact([&](auto& session) {
+        session.enqueue({.payload = "y"});
+        processes::child forked{[&] { refused([&] { session.enqueue({.payload = "the child's"}); }); }};
+        CHECK(forked.wait() == 0);
+    });
+    processes::child forked{[&] {
+        refused([&] { queue->claim("child", 1h); });
+        refused([&] { (void)queue->list(); });
+        refused([&] { (void)listening.changes(); });
+        listening.wake();
+        queue.reset();
+    }};
+    CHECK(forked.wait() == 0);
+    CHECK(other.run(backends) == there);
+    CHECK(queue->claim("A", 1h)->payload == "x");
+    CHECK(queue->claim("A", 1h)->payload == "y");
+    CHECK_FALSE(queue->claim("A", 1h));
+    CHECK(listening.changes() != before);
+    CHECK(other.run(backends) == there);
+}
+
 /// Calls until the server lets it through; counts how often it did not.
 template <class Call>
 auto insisting(int& failed, const Call& call) {
@@ -154,7 +193,7 @@ TEST_CASE("while backends are killed and the server restarts, four workers bring
         return by.number("SELECT count(*) FROM leasehold.leasehold_job WHERE state <= 1");
     };
     for (long open = left(); open > 0; open = left()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{random() % 40});
+        std::this_thread::sleep_for(std::chrono::milliseconds{random() % 100});
         if (restarts < 4 && open < static_cast<long>(count) * (4 - restarts) / 5) {
             mine.stop(restarts % 2 == 0 ? SIGINT : SIGQUIT);
             mine.start();

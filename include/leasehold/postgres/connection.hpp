@@ -20,6 +20,7 @@
 #include <leasehold/postgres/binary.hpp>
 #include <leasehold/postgres/fault.hpp>
 #include <leasehold/postgres/sql.hpp>
+#include <leasehold/process_of.hpp>
 #include <leasehold/time.hpp>
 
 namespace leasehold::detail::postgres {
@@ -75,7 +76,8 @@ public:
 
     PGconn* handle() const noexcept { return handle_.get(); }
     const statements& says() const noexcept { return says_; }
-    bool is_well() const noexcept { return !is_broken_ && ::PQstatus(handle()) == CONNECTION_OK; }
+    /// In a child of a fork it never is: what the child said, the server would take for its parent's words.
+    bool is_well() const noexcept { return process_.is_this() && !is_broken_ && ::PQstatus(handle()) == CONNECTION_OK; }
     bool in_transaction() const noexcept { return is_well() && ::PQtransactionStatus(handle()) == PQTRANS_INTRANS; }
     bool is_idle() const noexcept { return is_well() && ::PQtransactionStatus(handle()) == PQTRANS_IDLE; }
 
@@ -87,6 +89,7 @@ public:
     /// Sends what was gathered and gives the answers in that order. The first fault is thrown; what follows it has not
     /// been done then. `is_committing`: whether a lost answer means that nobody knows what became of it.
     std::vector<answer> flush(bool is_committing = false) {
+        process_.refuse_another();
         const std::vector<request> sent = std::exchange(gathered_, {});
         if (sent.empty()) {
             return {};
@@ -156,8 +159,9 @@ public:
 private:
     struct close {
         bool owned = true;
+        process_of made_in{};
         void operator()(PGconn* of) const noexcept {
-            if (owned) {
+            if (owned && made_in.is_this()) {  // to close it is a word to the server as well
                 ::PQfinish(of);
             }
         }
@@ -318,6 +322,7 @@ private:
         }
     }
 
+    process_of process_{};
     std::unique_ptr<PGconn, close> handle_;
     const statements& says_;
     millis answer_timeout_;

@@ -17,6 +17,7 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/postgres/connection.hpp>
 #include <leasehold/postgres/pool.hpp>
+#include <leasehold/process_of.hpp>
 
 namespace leasehold::detail::postgres {
 
@@ -39,6 +40,7 @@ public:
 
     /// A number that is another after every commit that has been told of.
     std::uint32_t read() {
+        process_.refuse_another();
         std::unique_lock lock{mutex_};
         if (!is_watched_ && can_hear()) {
             is_watched_ = true;
@@ -53,6 +55,9 @@ public:
 
     /// For who waits in this store.
     void ring() noexcept {
+        if (!process_.is_this()) {
+            return;
+        }
         const std::lock_guard lock{mutex_};
         heard(true);
         (void)!::write(wake_[1], "", 1);
@@ -60,6 +65,7 @@ public:
 
     /// Waits until the number is another than `seen`, or for `at_most`; may come back sooner.
     void wait(std::uint32_t seen, std::chrono::milliseconds at_most) {
+        process_.refuse_another();
         const deadline until = after(at_most);
         std::unique_lock lock{mutex_};
         while (rung_ == seen && std::chrono::steady_clock::now() < until) {
@@ -127,6 +133,7 @@ private:
         on_->take_in();
     }
 
+    process_of process_{};
     pool& pool_;
     std::array<int, 2> wake_{-1, -1};
     std::mutex mutex_{};

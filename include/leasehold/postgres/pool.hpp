@@ -13,6 +13,7 @@
 #include <leasehold/postgres/connection.hpp>
 #include <leasehold/postgres/options.hpp>
 #include <leasehold/postgres/sql.hpp>
+#include <leasehold/process_of.hpp>
 
 namespace leasehold::detail::postgres {
 
@@ -46,6 +47,7 @@ public:
 
     /// Waits for one until `until`; throws `store_busy`.
     place take(deadline until) {
+        process_.refuse_another();
         std::unique_ptr<connection> kept;
         {
             std::unique_lock lock{mutex_};
@@ -88,6 +90,9 @@ public:
 
 private:
     void give_back(std::unique_ptr<connection> used) noexcept {
+        if (!process_.is_this()) {
+            return;
+        }
         if (used->is_idle() && !used->has_gathered()) {
             try {
                 const std::lock_guard lock{mutex_};
@@ -106,6 +111,7 @@ private:
         freed_.notify_one();
     }
 
+    process_of process_{};
     std::string conninfo_;
     const postgres_options& options_;
     const statements& says_;

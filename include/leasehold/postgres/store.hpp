@@ -18,6 +18,7 @@
 #include <leasehold/postgres/server_clock.hpp>
 #include <leasehold/postgres/transaction.hpp>
 #include <leasehold/postgres/view.hpp>
+#include <leasehold/process_of.hpp>
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/store.hpp>
 
@@ -40,7 +41,7 @@ public:
     /// `conninfo` is libpq's own, of either form: services, password files and TLS are said there. Nothing of it is
     /// ever in the text of an error. Throws `std::invalid_argument` for a schema's name that cannot be one.
     postgres_store(std::string conninfo, postgres_options options = {})  // NOLINT: as a queue's first argument
-        : shared_{std::make_unique<shared>(std::move(conninfo), std::move(options))} {}
+        : shared_{new shared{std::move(conninfo), std::move(options)}} {}
 
     /// Connects, and makes what is missing: the schema, and the tables in it. Refuses with `store_unsupported`, and
     /// changes nothing, where they are newer, or of another clock axis.
@@ -127,7 +128,7 @@ private:
         return detail::postgres::meta_of(at.on().ask(shared_->says.meta)).identity;
     }
 
-    std::unique_ptr<shared> shared_;
+    detail::bound_to_process<shared> shared_;
 };
 
 static_assert(lease_store<postgres_store> && waitable_store<postgres_store> && conflicting_store<postgres_store>);
