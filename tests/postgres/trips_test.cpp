@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// How often a verb goes to the server and back, what it locks there, and what it looks at.
+/// How often a verb goes to the server and back, and what it locks there.
 #include <cstdlib>
 #include <future>
 #include <iostream>
@@ -37,7 +37,6 @@ extern "C" PGresult* PQexec(PGconn* on, const char* sql) {
 namespace {
 
 using namespace places;
-using leasehold::detail::postgres::statements;
 
 template <class Call>
 int trips_of(const Call& call) {
@@ -192,68 +191,6 @@ TEST_CASE("each lock of a transaction that carries several calls is followed by 
         other.run("SELECT 1 FROM leasehold.leasehold_job WHERE id = " + to_text(rows[1].id) + " FOR UPDATE");
     }
     other.roll_back();
-}
-
-/// What a claim of one job has the server do, as the server says.
-std::string plan_of_a_claim(servers::client& with, const std::string& how) {
-    const statements says{"leasehold"};
-    for (const char* setting : {"enable_seqscan", "enable_bitmapscan", "enable_sort", "jit"}) {
-        with.run("SET " + std::string{setting} + " = off");
-    }
-    with.run("SET plan_cache_mode = force_generic_plan");
-    with.run("PREPARE claim AS " + says.vested.text);
-    const std::string plan = with.run("EXPLAIN " + how + " EXECUTE claim('default', 1, NULL, NULL)");
-    with.run("DEALLOCATE claim");
-    return plan;
-}
-
-/// Pages that the server looked at for it.
-long pages_of_a_claim(servers::client& with) {
-    const std::string plan = plan_of_a_claim(with, "(ANALYZE, BUFFERS, TIMING OFF)");
-    const std::size_t at = plan.find("shared hit=");
-    REQUIRE(at != std::string::npos);
-    return std::stol(plan.substr(at + 11));
-}
-
-TEST_CASE("the instant bounds the index scan of a claim, which is no filter over all that waits", "[plan]") {
-    postgres place;
-    postgres_lease_queue queue{place.store()};
-    servers::client with = place.caller();
-    const std::string plan = plan_of_a_claim(with, "(COSTS OFF)");
-    INFO(plan);
-    const std::size_t at = plan.find("Index Scan using leasehold_open on leasehold_job j");
-    REQUIRE(at != std::string::npos);
-    const std::string condition = plan.substr(at, plan.find('\n', plan.find("Index Cond", at)) - at);
-    CHECK_THAT(condition, contains("Index Cond") && contains("vests_at <= $"));
-    CHECK_THAT(plan, contains("Index Scan using leasehold_line on leasehold_job j"));
-    CHECK_THAT(plan, !contains("Seq Scan") && !contains("Sort"));
-}
-
-TEST_CASE("a claim looks at as many pages, whatever else is in the table", "[plan]") {
-    postgres place;
-    postgres_lease_queue queue{place.store()};
-    servers::client with = place.caller();
-    queue.enqueue_many(many(10, {.payload = "x"}));
-    const long alone = pages_of_a_claim(with);
-    const auto measure = [&](const char* what) {
-        const long pages = pages_of_a_claim(with);
-        CAPTURE(what, alone, pages);
-        CHECK(pages <= alone + 30);  // deeper indexes, and two more priorities
-        std::cout << "figure: postgres pages of a claim, " << what << ": " << pages << " (alone " << alone << ")\n";
-    };
-    queue.enqueue_many(many(20'000, {.payload = "x", .priority = 1, .delay = 24h}));
-    measure("20,000 delayed of a higher priority");
-    queue.enqueue_many(many(20'000, {.payload = "x", .priority = 2}));
-    for (int i = 0; i < 20; ++i) {
-        queue.claim_many("A", 24h, 1000);
-    }
-    with.run("VACUUM leasehold.leasehold_job");
-    measure("and 20,000 leased");
-    queue.enqueue_many(many(20'000, {.payload = "x"}));
-    measure("and 20,000 ready");
-    with.run("UPDATE leasehold.leasehold_job SET state = 2, ended_by = 0, ended_at = 1 WHERE state = 1");
-    with.run("VACUUM leasehold.leasehold_job");
-    measure("and those leased are finished");
 }
 
 }  // namespace

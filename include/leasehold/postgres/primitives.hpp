@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -19,6 +20,7 @@
 #include <leasehold/job.hpp>
 #include <leasehold/postgres/connection.hpp>
 #include <leasehold/postgres/intake.hpp>
+#include <leasehold/postgres/low_water.hpp>
 #include <leasehold/postgres/rows.hpp>
 #include <leasehold/postgres/transaction_clock.hpp>
 #include <leasehold/read_ahead.hpp>
@@ -30,7 +32,7 @@ namespace leasehold::detail::postgres {
 /// with its commit.
 class primitives {
 public:
-    primitives(connection& on, transaction_clock clock) : on_{on}, clock_{clock} {}
+    primitives(connection& on, low_water& lows, transaction_clock clock) : on_{on}, clock_{clock}, lows_{lows} {}
     primitives(const primitives&) = delete;
     primitives& operator=(const primitives&) = delete;
 
@@ -85,8 +87,8 @@ public:
         if (ids.empty()) {
             return {};
         }
-        return rows_of(ids.size() == 1 ? locked(on_.says().hold, with(ids.front().value))
-                                       : locked(on_.says().hold_many, with(numbers_of(ids))));
+        return rows_of(ids.size() == 1 ? locked(on_.says().hold, with(ids.front().value)).back()
+                                       : locked(on_.says().hold_many, with(numbers_of(ids))).back());
     }
 
     std::vector<row_bytes> bytes(std::span<const granted_row> rows) {
@@ -134,7 +136,7 @@ public:
             }
         }
         start();
-        return optional_instant_at(on_.ask(on_.says().tail, with(queue, std::int64_t{priority})), 0, 0);
+        return optional_instant_at(on_.ask(on_.says().tail, tail_of(queue, priority)), 0, 0);
     }
 
     void write(std::span<const change> changes) {
@@ -263,9 +265,9 @@ private:
         start();
         const std::vector<line> asked = std::exchange(foreseen_, {});
         for (const auto& [queue, priority] : asked) {
-            on_.gather(on_.says().tail, with(queue, std::int64_t{priority}));
+            on_.gather(on_.says().tail, tail_of(queue, priority));
         }
-        on_.gather(on_.says().meta);
+        on_.gather(on_.says().writers_meta);
         const std::vector<answer> answers = on_.flush();
         take_meta(answers.back());
         for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -280,32 +282,46 @@ private:
         clock_.answered(found.microseconds);
     }
 
-    /// A statement that locks rows. The last column of its last row says what time it is once all are locked; what the
-    /// store is, is asked once a transaction, and says so as well.
-    answer locked(const statement& what, parameters values) {
+    /// A statement that locks rows; its answer is the last. The last column of its last row says what time it is once
+    /// all are locked; what the store is, is asked once a transaction, and says so as well.
+    std::vector<answer> locked(const statement& what, parameters values) {
         start();
         foreseen_.clear();
         tails_.clear();
         clock_.ask();
         on_.gather(what, std::move(values));
-        if (!identity_) {
+        const bool asks_meta = !identity_;
+        if (asks_meta) {
             on_.gather(on_.says().meta);
-            std::vector<answer> answers = on_.flush();
-            take_meta(answers.back());
-            return std::move(answers[answers.size() - 2]);
         }
-        answer rows = std::move(on_.flush().back());
-        if (rows.rows() > 0) {
+        std::vector<answer> answers = on_.flush();
+        if (asks_meta) {
+            take_meta(answers.back());
+            answers.pop_back();
+        } else if (const answer& rows = answers.back(); rows.rows() > 0) {
             clock_.answered(rows.integer(rows.rows() - 1, rows.columns() - 1));
         }
-        return rows;
+        return answers;
     }
 
     std::vector<row> candidates(std::string_view queue, std::size_t limit) {
         const std::optional<reading> seen = clock_.glance();
         const auto bound = [&](instant reading::*which) { return seen ? std::optional{*seen.*which} : std::nullopt; };
-        const answer found = locked(on_.says().vested, with(queue, static_cast<std::int64_t>(limit),
-                                                            bound(&reading::at), bound(&reading::taking_at)));
+        const written_marks from{lows_.marks(queue)};
+        // Before anything is written: what this transaction did, and may yet undo, it would see as done.
+        const bool is_looking = clock_.is_servers() && !is_started_ && lows_.is_due(queue);
+        const auto asked = std::chrono::steady_clock::now();
+        start();
+        if (is_looking) {
+            on_.gather(on_.says().first_open, with(queue));
+        }
+        const std::vector<answer> answers =
+            locked(on_.says().vested, with(queue, static_cast<std::int64_t>(limit), bound(&reading::at),
+                                           bound(&reading::taking_at), from.priorities, from.lows, from.ids));
+        if (is_looking) {
+            lows_.saw(queue, look_in(answers[answers.size() - 2]), std::chrono::steady_clock::now() - asked);
+        }
+        const answer& found = answers.back();
         std::vector<row> rows = rows_of(found);
         for (int at = 0; at < found.rows(); ++at) {
             read_[rows[static_cast<std::size_t>(at)].id] = {found.text(at, row_width), found.text(at, row_width + 1),
@@ -316,6 +332,20 @@ private:
             return std::tie(b.priority, a.vests_at, a.id) < std::tie(a.priority, b.vests_at, b.id);
         });
         return rows;
+    }
+
+    static low_water::look look_in(const answer& seen) {
+        low_water::look look{seen.integer(0, 0), seen.integer(0, 1), instant_at(seen, 0, 2), {}};
+        for (int at = 0; at < seen.rows(); ++at) {
+            if (!seen.is_null(at, 4)) {
+                look.first.push_back({seen.integer(at, 3), instant_at(seen, at, 4), job_id{seen.integer(at, 5)}});
+            }
+        }
+        return look;
+    }
+
+    parameters tail_of(std::string_view queue, std::int32_t priority) const {
+        return with(queue, std::int64_t{priority}, lows_.mark_of(queue, priority));
     }
 
     void read_bytes(std::span<const granted_row> rows) {
@@ -357,6 +387,7 @@ private:
         }
     }
 
+    low_water& lows_;
     std::optional<store_id> identity_{};
     std::vector<line> foreseen_{};
     std::vector<std::pair<line, std::optional<instant>>> tails_{};

@@ -12,6 +12,7 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/errors.hpp>
 #include <leasehold/postgres/listener.hpp>
+#include <leasehold/postgres/low_water.hpp>
 #include <leasehold/postgres/options.hpp>
 #include <leasehold/postgres/pool.hpp>
 #include <leasehold/postgres/schema.hpp>
@@ -55,24 +56,26 @@ public:
     detail::postgres::transaction begin(
         const Clock& clock, std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now()) {
         return {shared_->connections.take(detail::postgres::after(shared_->options.busy_timeout, since)),
-                shared_->connections, detail::postgres::transaction_clock::of(clock)};
+                shared_->connections, shared_->lows, detail::postgres::transaction_clock::of(clock)};
     }
 
     /// The caller's own open transaction, for the verbs to run in. Throws `std::logic_error` where there is none, or
     /// where the connection is to another store.
     template <detail::postgres::readable_clock Clock>
     detail::postgres::joined_transaction adopt(PGconn* connection, const Clock& clock) const {
-        return {connection, shared_->connections, identity(), detail::postgres::transaction_clock::of(clock)};
+        return {connection, shared_->connections, shared_->lows, identity(),
+                detail::postgres::transaction_clock::of(clock)};
     }
 
     /// A transaction begun on the caller's connection. Throws `std::logic_error` where that has one open, or is to
     /// another store.
     template <detail::postgres::readable_clock Clock>
     detail::postgres::lent_transaction begin_on(PGconn* connection, const Clock& clock) const {
-        return {connection, shared_->connections, identity(), detail::postgres::transaction_clock::of(clock)};
+        return {connection, shared_->connections, shared_->lows, identity(),
+                detail::postgres::transaction_clock::of(clock)};
     }
 
-    detail::postgres::view view() const { return detail::postgres::view{shared_->connections.take()}; }
+    detail::postgres::view view() const { return detail::postgres::view{shared_->connections.take(), shared_->lows}; }
 
     /// The server's clock, outside any transaction.
     reading read(const server_clock& clock) const {
@@ -120,6 +123,7 @@ private:
         postgres_options options;
         detail::postgres::statements says;
         detail::postgres::pool connections;
+        detail::postgres::low_water lows{};
         detail::postgres::listener commits{connections};
     };
 

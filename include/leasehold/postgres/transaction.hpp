@@ -40,8 +40,8 @@ private:
 /// A write transaction of the store's own. It begins with its first statement, in the same request.
 class transaction : own_place, public primitives {
 public:
-    transaction(pool::place at, pool& of, transaction_clock clock)
-        : own_place{std::move(at)}, primitives{own(), clock}, pool_{of} {}
+    transaction(pool::place at, pool& of, low_water& lows, transaction_clock clock)
+        : own_place{std::move(at)}, primitives{own(), lows, clock}, pool_{of} {}
     ~transaction() = default;
     transaction(const transaction&) = delete;
     transaction& operator=(const transaction&) = delete;
@@ -98,8 +98,9 @@ private:
 class joined_transaction : borrowed_connection, public primitives {
 public:
     /// Throws `std::logic_error` where the transaction is not one that the verbs can join.
-    joined_transaction(PGconn* callers, const pool& of, const store_id& identity, transaction_clock clock)
-        : borrowed_connection{callers, of}, primitives{borrowed(), clock} {
+    joined_transaction(PGconn* callers, const pool& of, low_water& lows, const store_id& identity,
+                       transaction_clock clock)
+        : borrowed_connection{callers, of}, primitives{borrowed(), lows, clock} {
         if (!borrowed().in_transaction()) {
             throw std::logic_error{"join: the connection has no open transaction"};
         }
@@ -122,8 +123,9 @@ private:
 /// A transaction of ours on a caller's connection.
 class lent_transaction : borrowed_connection, public primitives {
 public:
-    lent_transaction(PGconn* callers, const pool& of, const store_id& identity, transaction_clock clock)
-        : borrowed_connection{callers, of}, primitives{borrowed(), clock}, pool_{of} {
+    lent_transaction(PGconn* callers, const pool& of, low_water& lows, const store_id& identity,
+                     transaction_clock clock)
+        : borrowed_connection{callers, of}, primitives{borrowed(), lows, clock}, pool_{of} {
         if (!borrowed().is_idle()) {
             throw std::logic_error{"transact: the connection has a transaction open already"};
         }

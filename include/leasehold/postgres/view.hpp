@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <leasehold/job.hpp>
+#include <leasehold/postgres/low_water.hpp>
 #include <leasehold/postgres/pool.hpp>
 #include <leasehold/postgres/rows.hpp>
 #include <leasehold/postgres/transaction_clock.hpp>
@@ -20,7 +21,7 @@ namespace leasehold::detail::postgres {
 /// A snapshot to read: one transaction, which begins with the first question. It locks nothing.
 class view {
 public:
-    explicit view(pool::place at) : at_{std::move(at)} {}
+    view(pool::place at, const low_water& lows) : at_{std::move(at)}, lows_{&lows} {}
     view(view&&) noexcept = default;
     view& operator=(view&&) = delete;
     ~view() {
@@ -73,7 +74,8 @@ public:
 
     /// From when on a job of the queue may be taken: the earliest instant there is, where one need not wait at all.
     std::optional<instant> next_vesting(std::string_view queue) {
-        const answer found = ask(says().next_vesting, with(queue));
+        const written_marks from{lows_->marks(queue)};
+        const answer found = ask(says().next_vesting, with(queue, from.priorities, from.lows, from.ids));
         return found.truth(0, 0) ? std::optional{instant::min()} : optional_instant_at(found, 0, 1);
     }
 
@@ -133,6 +135,7 @@ private:
     }
 
     pool::place at_;
+    const low_water* lows_;
     bool is_begun_ = false;
     store_id store_{};
 };
