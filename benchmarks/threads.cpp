@@ -5,15 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <future>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <leasehold/sqlite.hpp>
 
 #include "comparison.hpp"
 #include "measuring.hpp"
+#include "rate_of_threads.hpp"
 #include "work.hpp"
 
 namespace {
@@ -23,31 +22,7 @@ using namespace bench;
 constexpr std::size_t group_limit = 64;
 constexpr std::size_t rounds = 5;
 constexpr std::size_t backlog = 100'000;
-constexpr auto window = 600ms;
 constexpr std::array<std::size_t, 6> counts{1, 2, 4, 8, 16, 32};
-
-/// Jobs a second of so many threads that begin at the same instant. The backlog is full again afterwards.
-double rate_of_threads(lease_queue& queue, std::size_t count) {
-    const steady::time_point begin = steady::now() + 20ms;
-    const steady::time_point end = begin + window;
-    std::vector<std::future<std::vector<job_done>>> threads(count);
-    for (auto& each : threads) {
-        each = std::async(std::launch::async, [&queue, begin, end] {
-            std::this_thread::sleep_until(begin);
-            return work_until(queue, end);
-        });
-    }
-    std::size_t all = 0;
-    std::size_t in_time = 0;
-    for (auto& each : threads) {
-        const std::vector<job_done> done = each.get();
-        all += done.size();
-        in_time += static_cast<std::size_t>(
-            std::count_if(done.begin(), done.end(), [end](const job_done& one) { return one.at <= end; }));
-    }
-    add_jobs(queue, all);
-    return static_cast<double>(in_time) / seconds{window}.count();
-}
 
 void measure_threads(figures& to) {
     for (const journal_mode journal : both_journals) {

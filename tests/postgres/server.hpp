@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -69,7 +70,9 @@ inline void run_unprivileged(const std::vector<std::string>& command, const std:
 /// goes with the object.
 class server {
 public:
-    explicit server(std::vector<std::string> options = {}) : options_{std::move(options)} {
+    explicit server(std::vector<std::string> options = {},
+                    const std::filesystem::path& in = std::filesystem::temp_directory_path())
+        : options_{std::move(options)}, folder_{in} {
         if (::geteuid() == 0) {
             const passwd* const nobody = ::getpwnam("nobody");
             if (nobody == nullptr || ::chown(folder_.path().c_str(), nobody->pw_uid, nobody->pw_gid) != 0) {
@@ -138,10 +141,11 @@ public:
         return "host=127.0.0.1 sslmode=disable port=" + std::to_string(port) + " user=leasehold dbname=" + database;
     }
 
-private:
     static std::string program(const std::string& name) {
         return std::string{LEASEHOLD_POSTGRES_PROGRAMS} + "/" + name;
     }
+
+private:
     std::string data() const { return folder_ / "data"; }
     std::string log() const { return folder_ / "log"; }
     std::string what_it_says() const {
@@ -150,7 +154,7 @@ private:
     }
 
     std::vector<std::string> options_;
-    places::temporary_folder folder_{};
+    places::temporary_folder folder_;
     int port_ = free_port();
     std::unique_ptr<processes::child> running_{};
 };
@@ -188,7 +192,8 @@ public:
         const ExecStatusType status = ::PQresultStatus(result);
         for (int row = 0; row < ::PQntuples(result); ++row) {
             for (int column = 0; column < ::PQnfields(result); ++column) {
-                text += (column > 0 ? "|" : row > 0 ? "\n" : "") + std::string{::PQgetvalue(result, row, column)};
+                text += column > 0 ? "|" : row > 0 ? "\n" : "";
+                text += ::PQgetvalue(result, row, column);
             }
         }
         const std::string why = ::PQresultErrorMessage(result);
