@@ -10,11 +10,11 @@
 #include <iterator>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
+#include <version>
 
 #include <leasehold/arguments.hpp>
 #include <leasehold/basic_session.hpp>
@@ -92,10 +92,12 @@ public:
         return take(owner, lease_for, std::span{&queue, 1}, limit);
     }
 
+#ifdef __cpp_lib_jthread
     /// Waits until there is a job in one of the queues (earlier named ones first; none named: `default`) and takes it.
     /// Nothing: the stop was asked for, or `terms.wait` is over, which runs on the clock's pace. Wakes for a commit by
     /// any thread or process, and at the instant at which a delay or a lease ends; half a second later at most for what
-    /// says nothing: a joined commit that was not published, another program's.
+    /// says nothing: a joined commit that was not published, another program's. Not there where the standard library
+    /// has no `std::stop_token`.
     std::optional<lease> wait_claim(const std::stop_token& stop, const claim_terms& terms) {
         detail::check_terms(terms);
         detail::check_length("wait", terms.wait);
@@ -119,6 +121,7 @@ public:
             }
         }
     }
+#endif
 
     /// Finishes one job and takes the next in one commit, without waiting. Claims whatever the finish answers. Where
     /// `next` names no queue: from the finished job's own; from none where there is no such job.

@@ -6,13 +6,17 @@
 #include <cstdint>
 #include <ctime>
 #include <optional>
-#include <stop_token>
+#include <version>
 
 #include <leasehold/clock.hpp>
 #include <leasehold/rules.hpp>
 #include <leasehold/step_listener.hpp>
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>
+
+// A standard library without `std::stop_token` has no waiting for a job.
+#ifdef __cpp_lib_jthread
+#include <stop_token>
 
 namespace leasehold::detail {
 
@@ -89,3 +93,4 @@ private:
 };
 
 }  // namespace leasehold::detail
+#endif

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <version>
+#ifndef __cpp_lib_jthread
+#error "leasehold/worker.hpp needs std::stop_token: libc++ has it with -fexperimental-library"
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# with_pkg_config.sh PREFIX COMPONENT COMPILER...: a program compiled with what pkg-config says, run in this folder.
+# with_pkg_config.sh PREFIX COMPONENT COMPILER...: a program compiled with what pkg-config says.
 set -eu
 prefix=$1 component=$2
 shift 2
@@ -11,7 +11,8 @@ PKG_CONFIG_PATH=$prefix/share/pkgconfig
 export PKG_CONFIG_PATH
 flags=$(pkg-config --cflags --libs "$package")
 echo "$package $(pkg-config --modversion "$package"): $flags"
-rm -f "pkg_config_$component.db"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 # shellcheck disable=SC2086 # a list of flags
-"$@" -std=c++20 "$(dirname "$0")/programs/$component.cpp" $flags -o "pkg_config_$component"
-"./pkg_config_$component" "pkg_config_$component.db"
+"$@" -std=c++20 "$(dirname "$0")/programs/$component.cpp" $flags -o "$folder/program"
+"$folder/program" "$folder/jobs.db"
