@@ -28,12 +28,14 @@ endfunction()
 
 leasehold_install(core leasehold leasehold "${PROJECT_DESCRIPTION}")
 if(TARGET leasehold_sqlite)
-  # SQLiteCpp has no pkg-config file of its own. What a compiler knows of these folders, pkg-config leaves out.
+  # SQLiteCpp has no pkg-config file of its own. Libraries' folders that a compiler knows, pkg-config leaves
+  # out.
   if(LEASEHOLD_SQLITECPP_SOURCE)
     set(sqlitecpp_include) # it is installed beside this
     set(sqlitecpp_folder "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
   else()
-    set(sqlitecpp_include " -I$<JOIN:$<TARGET_PROPERTY:SQLiteCpp,INTERFACE_INCLUDE_DIRECTORIES>, -I>")
+    set(folders $<FILTER:$<TARGET_PROPERTY:SQLiteCpp,INTERFACE_INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include/?$>)
+    set(sqlitecpp_include "$<$<BOOL:${folders}>: -I$<JOIN:${folders}, -I>>")
     set(sqlitecpp_folder "$<TARGET_LINKER_FILE_DIR:SQLiteCpp>")
   endif()
   leasehold_install(

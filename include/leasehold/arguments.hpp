@@ -17,7 +17,7 @@
 
 /// What is asked of arguments before anything is begun. Each throws `std::invalid_argument`, which names what was
 /// wrong.
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 inline constexpr std::size_t largest_limit = 1000;
 inline constexpr std::int32_t lowest_priority = -128;
@@ -132,4 +132,4 @@ inline void check_terms(const claim_terms& terms) {
     }
 }
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

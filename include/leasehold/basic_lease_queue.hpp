@@ -30,7 +30,7 @@
 #include <leasehold/store.hpp>
 #include <leasehold/waiter.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// A durable queue in which a claim is a lease. Usable from several threads at once; neither copyable nor movable.
 ///
@@ -485,4 +485,4 @@ private:
     detail::group_commit<transaction_of<Store, Clock>> group_{options_.group_limit};
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -18,7 +18,7 @@
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 template <class Clock, class Store>
 class basic_lease_queue;
@@ -142,4 +142,4 @@ private:
     std::vector<event> events_{};
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

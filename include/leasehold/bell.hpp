@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// A number that changes, and can be waited for. It has a mutex of its own, so that it may be rung whatever the caller
 /// holds.
@@ -37,4 +37,4 @@ private:
     std::uint32_t rung_ = 0;
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -11,7 +11,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 namespace detail {
 
@@ -142,4 +142,4 @@ struct process_clock {
 
 static_assert(local_clock<wall_clock> && local_clock<process_clock>);
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

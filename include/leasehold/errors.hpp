@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// A fault of the store: the machine's, never the rules'. What is thrown is this, or a child that a caller can act on.
 /// The text names the operation and carries the engine's own message; never a payload, a path's secrets or a password.
@@ -64,4 +64,4 @@ struct store_unsupported : store_error {
     using store_error::store_error;
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -13,7 +13,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 enum class event_kind : std::uint8_t {
     enqueued,     ///< a new row; a key that was there already is none
@@ -98,4 +98,4 @@ private:
 };
 
 }  // namespace detail
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

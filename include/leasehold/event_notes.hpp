@@ -14,7 +14,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// What a transaction did, for whoever wants to know; costs a branch where nobody does.
 class event_notes {
@@ -76,4 +76,4 @@ private:
     std::vector<event>* into_;
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

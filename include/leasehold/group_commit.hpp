@@ -14,7 +14,7 @@
 
 #include <leasehold/process_of.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// Calls of several threads in one transaction, which one of them leads. While it commits, the others gather; the next
 /// commit carries them.
@@ -218,4 +218,4 @@ private:
     clock::duration patience_{};            ///< of the leader
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -15,7 +15,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// One piece of work, as it is enqueued.
 struct job {
@@ -168,4 +168,4 @@ struct requeue_options {
     std::optional<instant> deadline{};    ///< or this instant: at most one of the two; none: the job's own stays
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -11,7 +11,7 @@
 #include <leasehold/settlement.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// What a claim hands over of a job.
 struct claimed_content {
@@ -59,4 +59,4 @@ struct completion {
     std::string result{};
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

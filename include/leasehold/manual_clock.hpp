@@ -13,7 +13,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 namespace detail {
 
@@ -106,4 +106,4 @@ private:
 
 static_assert(local_clock<manual_clock>);
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

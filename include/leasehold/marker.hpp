@@ -13,7 +13,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// Which round of which job: what a receiver needs to tell a newer round's word from an older one's. It settles
 /// nothing.
@@ -145,4 +145,4 @@ inline std::optional<marker> marker::from_text(std::string_view text) {
     return to_text(m) == text ? std::optional{m} : std::nullopt;
 }
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -14,7 +14,7 @@
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/store.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// Keeps jobs in the memory of one process. A handle: copies share their rows, which last as long as the last of them.
 /// A child of a fork has no part in it: every use there throws `store_unsupported`.
@@ -67,4 +67,4 @@ private:
 static_assert(lease_store<memory_store>);
 static_assert(clock_for<process_clock, memory_store> && clock_for<manual_clock, memory_store>);
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

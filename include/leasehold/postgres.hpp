@@ -7,8 +7,8 @@
 #include <leasehold/postgres/server_clock.hpp>
 #include <leasehold/postgres/store.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 using postgres_lease_queue = basic_lease_queue<server_clock, postgres_store>;
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -10,7 +10,7 @@
 
 #include <leasehold/errors.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// How often this process was forked, counted from the first that it comes from: another number in every child. (A
 /// process's id is none: it can be the same in a namespace of its own, and costs a call of the system each time.)
@@ -67,4 +67,4 @@ private:
 template <class T>
 using bound_to_process = std::unique_ptr<T, delete_where_made>;
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -6,7 +6,7 @@
 
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// 128 bits from the system's own source: a generator that is seeded once would repeat itself after a fork.
 inline store_id random_store_id() {
@@ -18,4 +18,4 @@ inline store_id random_store_id() {
     return id;
 }
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -12,7 +12,7 @@
 #include <leasehold/job.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// Candidates of one queue that a transaction has read before they were asked for: the claims of a group look once.
 /// What the transaction itself writes keeps it true; nobody else writes meanwhile.
@@ -66,4 +66,4 @@ private:
     bool is_kept_ = false;
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -31,7 +31,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// What became of a delivery, in the order in which it is asked.
 enum class delivery : std::uint8_t {
@@ -180,4 +180,4 @@ private:
 
 using receiver_ledger = basic_receiver_ledger<wall_clock>;
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -11,7 +11,7 @@
 #include <leasehold/marker.hpp>
 
 /// What the batch verbs take: any range of markers, leases, completions, or pointers to the first two.
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// A range whose elements stay where they are while it is walked, and can be seen as a T.
 template <class Range, class T>
@@ -42,4 +42,4 @@ std::vector<const marker*> pointers_to(const Range& rounds) {
     return pointers;
 }
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

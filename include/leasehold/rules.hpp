@@ -12,7 +12,7 @@
 
 /// The rules: who may do what to a job, and what it does to the row. Pure functions on plain values; time is an
 /// argument. No clock, no store, no allocation, nothing thrown.
-namespace leasehold::rules {
+namespace leasehold::inline v0_1_0::rules {
 
 /// Every column of a row that a verb may change, and those that a rule looks at. The rules work on `columns`, whose
 /// texts are views, so that they are literal values; a row owns its texts.
@@ -365,4 +365,4 @@ constexpr bool is_prunable(const columns& row, instant before, bool quarantined)
            (quarantined || row.state != job_state::quarantined);
 }
 
-}  // namespace leasehold::rules
+}  // namespace leasehold::inline v0_1_0::rules

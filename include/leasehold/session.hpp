@@ -24,7 +24,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/waiting_line.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// What a claim in one transaction came to.
 struct claimed {
@@ -404,4 +404,4 @@ private:
     event_notes notes_;
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -9,7 +9,7 @@
 #include <leasehold/text.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// How a row stood when a verb had been judged, and done where it was applied. Never its bytes.
 struct standing {
@@ -94,4 +94,4 @@ inline std::string to_text(const amendment& a) {
            (a.current ? "; row has " + detail::describe(*a.current, false) : "; there is no such job");
 }
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// Room for as many values as it is made for. Most calls are about one job: room for one takes no memory.
 template <class T>
@@ -24,4 +24,4 @@ private:
     std::span<T> all_;
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 template <class What>
 class sink;
@@ -44,4 +44,4 @@ private:
     void (*call_)(const void*, const What&) = nullptr;
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -6,8 +6,8 @@
 #include <leasehold/sqlite/options.hpp>
 #include <leasehold/sqlite/store.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 using lease_queue = basic_lease_queue<wall_clock, sqlite_store>;
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

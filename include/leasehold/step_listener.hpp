@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// For a clock that nobody sets.
 struct no_step_listener {
@@ -23,4 +23,4 @@ struct step_listener_of<Clock> {
 template <class Clock>
 using step_listener = typename step_listener_of<Clock>::type;
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -20,7 +20,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// A row to make: the job as it was enqueued, and what the rules made of it.
 struct insertion {
@@ -190,4 +190,4 @@ concept adoptable_by = requires(const Store& store, Connection& connection, cons
     { store.begin_on(connection, clock) } -> store_transaction;
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 /// Text from outside: names must be valid, messages are made valid, and what is printed stays on its line.
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// The longest name of an owner, a queue or a key, in bytes.
 inline constexpr std::size_t longest_name = 255;
@@ -156,4 +156,4 @@ std::string text_returned_by(Call&& call, Argument& argument) {
     }
 }
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

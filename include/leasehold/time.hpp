@@ -10,7 +10,7 @@
 #include <ratio>
 #include <utility>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// A point in time as the queue judges by it: whole milliseconds of the system's epoch, 64 bits.
 using instant = std::chrono::sys_time<std::chrono::milliseconds>;
@@ -108,4 +108,4 @@ constexpr millis saturating_subtract(std::chrono::time_point<Axis, std::chrono::
         saturating_subtract(std::int64_t{later.time_since_epoch().count()}, earlier.time_since_epoch().count())};
 }
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -14,7 +14,7 @@
 
 #include <leasehold/time.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// Which row: 1 or more, given by the store, never used again in it.
 struct job_id {
@@ -143,4 +143,4 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << std::basic_string_view<char, Traits>{to_text(value)};
 }
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

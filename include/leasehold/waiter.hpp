@@ -18,7 +18,7 @@
 #ifdef __cpp_lib_jthread
 #include <stop_token>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// Waits for a reason to look into the store again. Reads no rows. A change in the store wakes it; so do the stop and a
 /// clock that is set, by changing what is waited for.
@@ -92,5 +92,5 @@ private:
     step_listener<Clock> on_step_{clock_, wake_};
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail
 #endif

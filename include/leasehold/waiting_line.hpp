@@ -11,7 +11,7 @@
 #include <leasehold/store.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// Where rows that are made ready come to stand, during one verb.
 ///
@@ -55,4 +55,4 @@ private:
     std::optional<end_of_line> known_{};
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

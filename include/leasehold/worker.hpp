@@ -33,7 +33,7 @@
 #include <leasehold/worker/outcome.hpp>
 #include <leasehold/worker/workbench.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// What can be called with a job and its context, and returns an `outcome`, one of its kinds, or nothing.
 template <class Handler, class Queue>
@@ -300,4 +300,4 @@ private:
 template <class Queue, class Handler>
 worker(Queue&, worker_options, Handler) -> worker<Queue, Handler>;
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

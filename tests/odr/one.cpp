@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Two units that include everything, and link.
-#include <leasehold/leasehold.hpp>
-#include <leasehold/memory_store.hpp>
-#include <leasehold/sqlite.hpp>
+#include "everything.hpp"
 
 int unit_one() {
     leasehold::basic_lease_queue queue{leasehold::memory_store{}, leasehold::manual_clock{}};

@@ -21,7 +21,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail::memory {
+namespace leasehold::inline v0_1_0::detail::memory {
 
 /// Of a row, what a verb may change.
 using columns = rules::basic_columns<std::string>;
@@ -129,4 +129,4 @@ struct state {
     }
 };
 
-}  // namespace leasehold::detail::memory
+}  // namespace leasehold::inline v0_1_0::detail::memory

@@ -17,7 +17,7 @@
 #include <leasehold/memory/state.hpp>
 #include <leasehold/store.hpp>
 
-namespace leasehold::detail::memory {
+namespace leasehold::inline v0_1_0::detail::memory {
 
 /// A write transaction: has the store to itself, and takes its changes back unless it commits.
 ///
@@ -334,4 +334,4 @@ private:
     bool emptied_ = false;  ///< lanes of a queue and priority
 };
 
-}  // namespace leasehold::detail::memory
+}  // namespace leasehold::inline v0_1_0::detail::memory

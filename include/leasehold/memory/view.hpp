@@ -11,7 +11,7 @@
 #include <leasehold/job.hpp>
 #include <leasehold/memory/state.hpp>
 
-namespace leasehold::detail::memory {
+namespace leasehold::inline v0_1_0::detail::memory {
 
 /// A snapshot: nothing changes while it lives.
 class view {
@@ -98,4 +98,4 @@ private:
     std::unique_lock<std::mutex> lock_;
 };
 
-}  // namespace leasehold::detail::memory
+}  // namespace leasehold::inline v0_1_0::detail::memory

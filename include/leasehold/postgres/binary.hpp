@@ -18,7 +18,7 @@
 #include <leasehold/time.hpp>
 
 /// Values as the server sends and takes them in binary: whole numbers highest byte first, bytes and texts as they are.
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// Bytes, which are not text.
 struct blob {
@@ -181,4 +181,4 @@ private:
     std::unique_ptr<PGresult, clear> result_;
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

@@ -23,7 +23,7 @@
 #include <leasehold/process_of.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 using deadline = std::chrono::steady_clock::time_point;
 
@@ -332,4 +332,4 @@ private:
     std::vector<const statement*> prepared_{};
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

@@ -8,7 +8,7 @@
 
 #include <leasehold/errors.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// A fault as the server reported it: its five-character code and its message, without the detail, which holds values.
 struct fault {
@@ -58,4 +58,4 @@ struct fault {
     throw store_error{text, code, true};
 }
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

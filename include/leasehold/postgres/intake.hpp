@@ -18,7 +18,7 @@
 #include <leasehold/postgres/rows.hpp>
 #include <leasehold/store.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// Jobs on their way in, within a transaction: those with a new key, or none, get a row each; of the others is asked
 /// what is there.
@@ -141,4 +141,4 @@ private:
     job_id first_new_{std::numeric_limits<std::int64_t>::max()};
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

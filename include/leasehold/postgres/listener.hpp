@@ -19,7 +19,7 @@
 #include <leasehold/postgres/pool.hpp>
 #include <leasehold/process_of.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// Hears of every commit that may have made a job ready, on a connection of its own that LISTENs while somebody waits.
 /// One of the threads that wait watches that connection for all of them. Where the server cannot tell, as behind a
@@ -144,4 +144,4 @@ private:
     std::chrono::steady_clock::time_point said_{};
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

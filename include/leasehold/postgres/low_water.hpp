@@ -17,7 +17,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// Before which instant, and id, a queue has no open row, by priority: a claim begins its search there.
 ///
@@ -157,4 +157,4 @@ struct written_marks {
     array<std::int64_t> ids{};
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

@@ -7,7 +7,7 @@
 
 #include <leasehold/time.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 struct postgres_options {
     /// Where the tables are: a lower-case letter, then lower-case letters, digits and underscores, at most 40. Made
@@ -30,4 +30,4 @@ struct postgres_options {
     millis look_every = std::chrono::milliseconds{100};
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

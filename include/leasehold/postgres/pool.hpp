@@ -15,7 +15,7 @@
 #include <leasehold/postgres/sql.hpp>
 #include <leasehold/process_of.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// The store's own connections: made when they are needed, kept while they are well. One that the server has ended
 /// meanwhile is replaced before it is used.
@@ -121,4 +121,4 @@ private:
     std::vector<std::unique_ptr<connection>> idle_{};
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

@@ -26,7 +26,7 @@
 #include <leasehold/read_ahead.hpp>
 #include <leasehold/store.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// What a transaction can do to the rows: see `row_transaction`. What it writes goes out with its next question, or
 /// with its commit.
@@ -396,4 +396,4 @@ private:
     std::size_t expected_ = 0;
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

@@ -21,7 +21,7 @@
 #include <leasehold/text.hpp>
 
 /// Rows between the server and the library. A value that cannot be is `store_corrupt`.
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 [[noreturn]] inline void raise_impossible(std::int64_t id, std::string_view column, const std::string& value) {
     throw store_corrupt{"job " + std::to_string(id) + " has " + std::string{column} + " " + value};
@@ -248,4 +248,4 @@ private:
 /// Values of one message: more go in several.
 inline constexpr std::size_t enough_bytes = std::size_t{16} << 20U;
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

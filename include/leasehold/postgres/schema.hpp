@@ -15,7 +15,7 @@
 #include <leasehold/text.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// A name that needs no quotes in a statement, and leaves room in the server's 63 bytes.
 inline const std::string& checked_schema(const std::string& name) {
@@ -93,4 +93,4 @@ inline void attach(connection& on, clock_axis axis) {
     }
 }
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

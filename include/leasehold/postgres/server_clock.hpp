@@ -4,7 +4,7 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// The server's own clock, read in the transaction after its last lock, in the request that takes the lock. It holds
 /// for whoever reaches the server, whatever the clocks of their machines show. Steps of the server's clock are steps.
@@ -16,4 +16,4 @@ struct server_clock {
 
 static_assert(clock_policy<server_clock> && !local_clock<server_clock>);
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -9,7 +9,7 @@
 /// Everything that is said to the server. Values go beside a statement, never into it; `{schema}` stands for the schema
 /// of the options, a name of lower-case letters, digits and underscores, and the other words in braces for the texts of
 /// ours that are named like them.
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 inline constexpr int schema_version = 1;
 
@@ -341,4 +341,4 @@ struct statements {
     }
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

@@ -23,7 +23,7 @@
 #include <leasehold/random_store_id.hpp>
 #include <leasehold/store.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 namespace detail::postgres {
 
@@ -140,4 +140,4 @@ static_assert(clock_for<server_clock, postgres_store> && clock_for<manual_clock,
 static_assert(!clock_for<wall_clock, postgres_store> && !clock_for<process_clock, postgres_store>);
 static_assert(grouping_store<postgres_store, server_clock>);
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

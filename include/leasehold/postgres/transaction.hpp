@@ -11,7 +11,7 @@
 #include <leasehold/postgres/primitives.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// Ends a transaction: tells who waits, where there is something to tell, and commits. One request.
 inline void commit(connection& on, const postgres_options& options, bool made_ready) {
@@ -154,4 +154,4 @@ private:
     const pool& pool_;
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

@@ -14,7 +14,7 @@
 #include <leasehold/postgres/server_clock.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// What a store says of itself.
 struct meta {
@@ -103,4 +103,4 @@ private:
     std::chrono::time_point<pace_axis, std::chrono::nanoseconds> pace_{};
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

@@ -16,7 +16,7 @@
 #include <leasehold/postgres/transaction_clock.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold::detail::postgres {
+namespace leasehold::inline v0_1_0::detail::postgres {
 
 /// A snapshot to read: one transaction, which begins with the first question. It locks nothing.
 class view {
@@ -140,4 +140,4 @@ private:
     store_id store_{};
 };
 
-}  // namespace leasehold::detail::postgres
+}  // namespace leasehold::inline v0_1_0::detail::postgres

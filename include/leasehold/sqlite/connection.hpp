@@ -21,7 +21,7 @@
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// Bytes, where a string would be text.
 struct blob {
@@ -302,4 +302,4 @@ inline std::string running::doing() const {
     return "running " + std::string{text.substr(0, enough)} + (text.size() > enough ? "..." : "");
 }
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

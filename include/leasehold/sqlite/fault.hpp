@@ -8,7 +8,7 @@
 
 #include <leasehold/errors.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// A fault as the engine reported it.
 struct fault {
@@ -43,4 +43,4 @@ inline fault last_fault(sqlite3* database, bool was_in_transaction) {
     }
 }
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

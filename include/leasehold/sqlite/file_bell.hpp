@@ -12,7 +12,7 @@
 #include <leasehold/sqlite/futex.hpp>
 #include <leasehold/sqlite/gate_file.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// Tells the processes that wait for work of every commit that may have made a job ready, by a word of the gate.
 /// Without a gate they look for themselves, a little later.
@@ -71,4 +71,4 @@ private:
     gate_file gate_;
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

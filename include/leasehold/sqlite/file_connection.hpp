@@ -21,7 +21,7 @@
 #include <leasehold/sqlite/patience.hpp>
 #include <leasehold/sqlite/sql.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// The first engine with STRICT tables. Asked of the headers here, and of the library when a file is opened.
 inline constexpr int oldest_engine = 3037000;
@@ -193,4 +193,4 @@ private:
     bool is_in_doubt_ = false;   ///< whether something has happened since the file was last looked for
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

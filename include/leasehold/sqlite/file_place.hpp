@@ -17,7 +17,7 @@
 #include <leasehold/errors.hpp>
 #include <leasehold/text.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// The path of a file that is there or is to be made, from the root on, since the process's folder later must not
 /// matter, and with every symbolic link followed: a file's journal and gate are beside the file, and two names of it
@@ -97,4 +97,4 @@ inline void refuse_remote(const std::string& place, std::string_view trusted) {
                             std::string{name} + "\""};
 }
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

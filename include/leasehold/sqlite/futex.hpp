@@ -14,7 +14,7 @@
 
 /// Waiting in the kernel for a word of a mapped file to change. The kernel alone touches the word: a file that is
 /// truncated under it is an error here, and no signal.
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 #ifdef __linux__
 
@@ -48,4 +48,4 @@ inline long futex_step(void*) noexcept { return -1; }
 
 #endif
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// The gate: a small file beside the database, with words in it for which processes wait.
 ///
@@ -144,4 +144,4 @@ private:
 
 using gate_word = gate_file::gate_word;
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -6,7 +6,7 @@
 #include <leasehold/sqlite/sql.hpp>
 
 /// What the receiver's ledger says to the engine.
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 inline constexpr std::array<schema_object, 3> expected_ledger{{
     {"leasehold_ledger", "business_id content answer store_id job token recorded_at "},
@@ -44,4 +44,4 @@ inline constexpr sql forget_deliveries =
     "DELETE FROM leasehold_ledger WHERE rowid IN "
     "(SELECT rowid FROM leasehold_ledger WHERE recorded_at <= ?1)";
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

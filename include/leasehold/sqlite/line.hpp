@@ -16,7 +16,7 @@
 #include <leasehold/sqlite/turn.hpp>
 #include <leasehold/sqlite/turnstile.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// A thread's turn in its process, and the process's at the turnstile, until it goes. In a child of a fork neither is
 /// given back: both are the parent's.
@@ -111,4 +111,4 @@ private:
     process_of process_{};
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

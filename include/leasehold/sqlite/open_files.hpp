@@ -13,7 +13,7 @@
 #include <leasehold/process_of.hpp>
 #include <leasehold/sqlite/turn.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// A file that a connection of ours has open, as long as it lives: one of a list of them.
 ///
@@ -95,4 +95,4 @@ private:
     open_file** previous_next_ = nullptr;
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

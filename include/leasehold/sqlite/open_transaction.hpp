@@ -6,7 +6,7 @@
 #include <leasehold/sqlite/connection.hpp>
 #include <leasehold/sqlite/sql.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// Rolls back what was begun and not committed; never throws.
 class open_transaction {
@@ -54,4 +54,4 @@ private:
     connection* on_;
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

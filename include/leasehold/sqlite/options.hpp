@@ -9,7 +9,7 @@
 
 #include <leasehold/time.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// How a file keeps its transactions whole: by a rollback journal, or by a write-ahead log.
 enum class journal_mode : std::uint8_t { rollback, wal };
@@ -35,4 +35,4 @@ struct sqlite_options {
     std::string trusted_file_system{};
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -8,7 +8,7 @@
 
 #include <leasehold/time.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// Until when a call waits for locks, on the steady clock.
 class patience {
@@ -38,4 +38,4 @@ private:
     clock::time_point end_;
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -23,7 +23,7 @@
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/store.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// What a transaction can do to the rows, once it has the write lock: see `row_transaction`.
 class primitives {
@@ -248,4 +248,4 @@ private:
     }
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

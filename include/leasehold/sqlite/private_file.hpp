@@ -18,7 +18,7 @@
 
 #include <leasehold/errors.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 [[noreturn]] inline void raise_system(const std::string& doing, int error) {
     const std::string text = doing + ": " + std::generic_category().message(error);
@@ -182,4 +182,4 @@ inline void make_empty_file(const std::string& path, unsigned mode) {
     }
 }
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

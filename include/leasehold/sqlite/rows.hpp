@@ -19,7 +19,7 @@
 
 /// Rows between the file and the library. What the file holds is not trusted: a value that cannot be is
 /// `store_corrupt`.
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 [[noreturn]] inline void raise_impossible(job_id id, std::string_view column, const std::string& value) {
     throw store_corrupt{"job " + to_text(id) + " has " + std::string{column} + " " + value};
@@ -172,4 +172,4 @@ inline std::vector<receipt> receipts_of(connection& on, job_id id) {
     return all;
 }
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -19,7 +19,7 @@
 #include <leasehold/sqlite/sql.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// What a file says of itself.
 struct meta {
@@ -186,4 +186,4 @@ inline void attach(file_connection& on, clock_axis axis, std::optional<journal_m
     check_journal(on, wanted);  // somebody else may have made the file at the same moment
 }
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

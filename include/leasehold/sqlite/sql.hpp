@@ -7,7 +7,7 @@
 #include <string_view>
 
 /// Everything that is said to the engine. No statement is built from text that comes from outside.
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// Constant text that can be put together at compile time, for what several statements share.
 template <std::size_t Size>
@@ -237,4 +237,4 @@ inline constexpr sql count_rows =
     "SELECT queue, state, waits, count(*), min(vests_at) FROM leasehold_job GROUP BY queue, state, waits ORDER BY "
     "queue";
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -25,7 +25,7 @@
 #include <leasehold/sqlite/write_lock.hpp>
 #include <leasehold/store.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// Keeps jobs in a file, for the processes of one machine. The file may be an application's own: what is made there
 /// begins with `leasehold_`, and nothing else is touched. Opened by the queue that it is given to.
@@ -152,4 +152,4 @@ inline void set_journal(const std::string& path, journal_mode mode, millis busy_
     }
 }
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -20,7 +20,7 @@
 #include <leasehold/sqlite/write_lock.hpp>
 #include <leasehold/store.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// A write transaction: has the file's write lock from its construction on, and reads the clock after that.
 class transaction : write_lock, public primitives {
@@ -162,4 +162,4 @@ private:
     file_bell& bell_;
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 class turn;
 
@@ -66,4 +66,4 @@ inline turn_taken::~turn_taken() {
     }
 }
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -13,7 +13,7 @@
 #include <leasehold/sqlite/futex.hpp>
 #include <leasehold/sqlite/gate_file.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// Where processes stand in line before they ask for the database's lock: the engine itself gives that to whoever asks
 /// at the right moment, and some processes never do.
@@ -100,4 +100,4 @@ private:
     std::optional<std::uint32_t> passed_over_{};  ///< the word as long as a turn lasts that nobody waits for
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -19,7 +19,7 @@
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/sql.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// A snapshot, on a connection that only reads. In a rollback journal it keeps commits waiting: it ends with the call.
 class view {
@@ -125,4 +125,4 @@ private:
     store_id identity_;
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -8,7 +8,7 @@
 #include <leasehold/sqlite/open_transaction.hpp>
 #include <leasehold/sqlite/sql.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// The way to the file, and a transaction with its write lock: rolled back when it goes, unless it was committed.
 class write_lock {
@@ -26,4 +26,4 @@ private:
     open_transaction open_;
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

@@ -33,7 +33,7 @@
 #include <leasehold/testing/contract/views.hpp>
 #include <leasehold/testing/contract/waiting.hpp>
 
-namespace leasehold::testing {
+namespace leasehold::inline v0_1_0::testing {
 
 /// A group of rules that was left out, and why.
 struct skipped_group {
@@ -183,4 +183,4 @@ private:
     std::vector<skipped_group> skipped_{};
 };
 
-}  // namespace leasehold::testing
+}  // namespace leasehold::inline v0_1_0::testing

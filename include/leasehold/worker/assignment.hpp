@@ -13,7 +13,7 @@
 #include <leasehold/worker/roster.hpp>
 #include <leasehold/worker/running_job.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// A job on the roster, in a place of its own, until it goes.
 template <class Queue>
@@ -61,4 +61,4 @@ struct assignment {
     std::uint64_t renewals_then = 0;  ///< the first of them after so many renewals
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -7,7 +7,7 @@
 
 #include <leasehold/time.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// How long to wait after an attempt that failed: twice as long after each, up to `most`, less a part that differs, so
 /// that what failed together does not come back together.
@@ -38,4 +38,4 @@ private:
     }
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

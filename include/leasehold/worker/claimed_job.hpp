@@ -6,7 +6,7 @@
 #include <leasehold/lease.hpp>
 #include <leasehold/marker.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// A job as its handler sees it: all of the lease but its marker, which the worker alone has, so that no renewal can
 /// make a copy of it stale.
@@ -15,4 +15,4 @@ struct claimed_job : claimed_content {
     std::int32_t attempt = 0;
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

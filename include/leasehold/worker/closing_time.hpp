@@ -9,7 +9,7 @@
 
 #include <leasehold/time.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// How a worker comes to its end: the stop; then running handlers drain; then their tokens fire; then their grace is
 /// over, and leases are left to run out.
@@ -59,4 +59,4 @@ private:
     std::atomic<bool> is_over_ = false;
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

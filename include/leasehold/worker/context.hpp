@@ -19,7 +19,7 @@
 #include <leasehold/worker/outcome.hpp>
 #include <leasehold/worker/running_job.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 namespace detail {
 
@@ -132,4 +132,4 @@ private:
 template <class Handler, class Queue>
 using handler_result = std::invoke_result_t<Handler&, const claimed_job&, job_context<Queue>&>;
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -8,7 +8,7 @@
 
 #include <leasehold/worker/outcome.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// What has become of a worker's jobs so far. Each job that was claimed is counted once more when it is over.
 struct worker_counts {
@@ -53,4 +53,4 @@ private:
 };
 
 }  // namespace detail
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -19,7 +19,7 @@
 #include <leasehold/values.hpp>
 #include <leasehold/worker/backoff.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// What a worker could not do, for the moment or for good.
 struct worker_error {
@@ -118,4 +118,4 @@ inline worker_options checked(worker_options options) {
 }
 
 }  // namespace detail
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

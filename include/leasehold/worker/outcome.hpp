@@ -7,7 +7,7 @@
 
 #include <leasehold/time.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// The job is done, for good.
 struct done {
@@ -37,4 +37,4 @@ struct settled {};
 /// What a handler says of its job. A handler that returns nothing says `done`; one that throws says `retry`.
 using outcome = std::variant<done, retry, release_unspent, set_aside, settled>;
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -14,7 +14,7 @@
 #include <leasehold/lease.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// A job that was claimed and has not begun.
 struct waiting_job {
@@ -185,4 +185,4 @@ private:
     bool somebody_claims_ = false;
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -16,7 +16,7 @@
 #include <leasehold/settlement.hpp>
 #include <leasehold/worker/running_job.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// Jobs that were claimed and go back without having begun, a transaction for many of them.
 template <class Queue>
@@ -95,4 +95,4 @@ private:
     std::atomic<std::size_t> count_ = 0;
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

@@ -15,7 +15,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/worker/running_job.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// The jobs that a worker holds. Renews them all together, and tells the handlers whose time is over.
 template <class Queue>
@@ -109,4 +109,4 @@ private:
     std::vector<std::shared_ptr<member>> members_{};
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

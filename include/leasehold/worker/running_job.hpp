@@ -23,7 +23,7 @@
 #include <leasehold/values.hpp>
 #include <leasehold/worker/claimed_job.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// A verb that ends a round, by what a repetition of it shows where its answer was lost.
 enum class ending : std::uint8_t { ends_the_job, gives_it_back };
@@ -304,4 +304,4 @@ private:
     std::optional<settlement> seen_lost_{};
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

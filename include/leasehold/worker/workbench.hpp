@@ -37,7 +37,7 @@
 #include <leasehold/worker/roster.hpp>
 #include <leasehold/worker/running_job.hpp>
 
-namespace leasehold::detail {
+namespace leasehold::inline v0_1_0::detail {
 
 /// All that a worker does, a step at a time and without a thread of its own: jobs are claimed, begun, renewed, settled
 /// and given back. Its steps may be called by several threads.
@@ -426,4 +426,4 @@ private:
     std::vector<work> kept_{};  // what the store did not take yet
 };
 
-}  // namespace leasehold::detail
+}  // namespace leasehold::inline v0_1_0::detail

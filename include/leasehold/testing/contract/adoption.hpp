@@ -11,7 +11,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// What a store promises that can run the verbs on a caller's own connection: `adopt` and `begin_on`.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 template <class Place>
 concept place_with_caller = store_place<Place> && requires(Place& place) {
@@ -155,4 +155,4 @@ void add_lending_cases(case_list<store_in<Place>> to) {
     }
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

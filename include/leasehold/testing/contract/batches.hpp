@@ -12,7 +12,7 @@
 #include <leasehold/text.hpp>
 
 /// Settling many at once, answers that were lost, one commit that does two things, and late evidence.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 template <class Store>
 void add_batch_cases(case_list<Store> to) {
@@ -265,4 +265,4 @@ void add_receipt_cases(case_list<Store> to) {
            });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -23,7 +23,7 @@
 #include <leasehold/values.hpp>
 
 /// What the cases of the contract are made of.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 using namespace std::chrono_literals;
 
@@ -162,4 +162,4 @@ private:
     std::vector<contract_case<Store>>& to_;
 };
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

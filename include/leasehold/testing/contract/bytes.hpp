@@ -12,7 +12,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// Payloads, results, checkpoints and receipts: kept exactly, and touched by what names them alone.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 inline std::string all_bytes() {
     std::string all;
@@ -125,4 +125,4 @@ void add_receipt_row_cases(case_list<Store> to) {
            });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -7,7 +7,7 @@
 
 #include <leasehold/values.hpp>
 
-namespace leasehold::testing {
+namespace leasehold::inline v0_1_0::testing {
 
 using leasehold::to_text;  // an instant is a type of the standard's
 
@@ -56,4 +56,4 @@ struct check_counts {
     }
 };
 
-}  // namespace leasehold::testing
+}  // namespace leasehold::inline v0_1_0::testing

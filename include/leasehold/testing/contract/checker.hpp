@@ -20,7 +20,7 @@
 #include <leasehold/testing/contract/shown.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 /// Thrown where a case cannot go on: what failed has been reported.
 struct case_over {};
@@ -190,4 +190,4 @@ private:
     check_counts counts_{};
 };
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

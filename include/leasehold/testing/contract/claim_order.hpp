@@ -10,7 +10,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// Who comes first, and from when on.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 template <class Store>
 void add_order_cases(case_list<Store> to) {
@@ -136,4 +136,4 @@ void add_order_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

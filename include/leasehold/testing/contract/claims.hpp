@@ -15,7 +15,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// Who gets a job, what the lease says, and what is set aside on the way.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 template <class Store>
 void add_claim_cases(case_list<Store> to) {
@@ -218,4 +218,4 @@ void add_setting_aside_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

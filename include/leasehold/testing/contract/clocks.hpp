@@ -11,7 +11,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// What a store does with the clock: whose it is, when it is read, and what a step of it means.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 /// A clock on another axis, wherever the store reaches.
 struct other_axis_clock {
@@ -182,4 +182,4 @@ void add_lock_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -11,7 +11,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// What a store promises whose transactions carry the calls of several threads: `begin(clock, since)`.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 template <class Store>
 void add_grouping_cases(case_list<Store> to) {
@@ -72,4 +72,4 @@ void add_grouping_cases(case_list<Store> to) {
            });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -12,7 +12,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// How work comes in: keys, names, bounds.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 inline std::vector<intake> answers_of(const std::vector<enqueued>& all) {
     return each_of(all, [](const enqueued& each) { return each.answer; });
@@ -217,4 +217,4 @@ void add_bounds_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -12,7 +12,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// Rows that come, end and go: ids and keys, what ended when, and what is erased.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 template <class Store>
 void add_insert_cases(case_list<Store> to) {
@@ -166,4 +166,4 @@ void add_ending_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

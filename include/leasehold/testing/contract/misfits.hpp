@@ -11,7 +11,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// Every verb of a holder, on every marker that does not fit.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 /// A holder's verb, by name.
 template <class Queue>
@@ -166,4 +166,4 @@ void add_misfit_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

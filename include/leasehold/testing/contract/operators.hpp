@@ -10,7 +10,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// What a person may do to a job, and what a person can see.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 template <class Store>
 void add_operator_cases(case_list<Store> to) {
@@ -260,4 +260,4 @@ void add_reading_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -9,7 +9,7 @@
 
 #include <leasehold/store.hpp>
 
-namespace leasehold::testing {
+namespace leasehold::inline v0_1_0::testing {
 
 /// Where a store lives: fresh and empty when it is made, gone with the object. `store()` gives a store on it that
 /// nobody has attached to yet; it is called more than once, and each sees the same rows.
@@ -69,4 +69,4 @@ template <class Store>
 using place_maker = std::function<std::unique_ptr<any_place<Store>>()>;
 
 }  // namespace detail
-}  // namespace leasehold::testing
+}  // namespace leasehold::inline v0_1_0::testing

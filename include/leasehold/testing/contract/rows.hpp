@@ -13,7 +13,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// What a transaction says of rows, and what it makes of them.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 inline constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
@@ -266,4 +266,4 @@ void add_column_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -11,7 +11,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// Whose call counts, until when, and what it does to the row.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 template <class Store>
 void add_settling_cases(case_list<Store> to) {
@@ -255,4 +255,4 @@ void add_effect_cases(case_list<Store> to) {
            });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -15,7 +15,7 @@
 #include <leasehold/values.hpp>
 
 /// What a check expected and saw, as text.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 /// On one line; of long ones the beginning.
 inline std::string shown(std::string_view bytes) {
@@ -89,4 +89,4 @@ inline std::string shown(const queue_statistics& counted) {
            shown(counted.oldest_ready);
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

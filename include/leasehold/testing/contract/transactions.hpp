@@ -13,7 +13,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// What stands, what has never been, and who waits for whom.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 /// Does all that a transaction can do to three rows: ends the first, erases the others, makes a new one.
 template <class Transaction>
@@ -239,4 +239,4 @@ void add_meeting_cases(case_list<Store> to) {
     });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

@@ -7,7 +7,7 @@
 #include <leasehold/testing/contract/bench.hpp>
 
 /// What a store that can be waited at promises: `changes`, `await` and `wake`.
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 /// Waits on a thread of its own for a change since now.
 template <class Store>
@@ -73,4 +73,4 @@ void add_waiting_cases(case_list<Store> to) {
            });
 }
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail

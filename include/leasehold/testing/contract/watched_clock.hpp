@@ -11,7 +11,7 @@
 #include <leasehold/manual_clock.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold::testing::detail {
+namespace leasehold::inline v0_1_0::testing::detail {
 
 /// A manual clock that counts how often it was read; a handle, as that is.
 class watched_clock : public manual_clock {
@@ -40,4 +40,4 @@ private:
 
 static_assert(local_clock<watched_clock>);
 
-}  // namespace leasehold::testing::detail
+}  // namespace leasehold::inline v0_1_0::testing::detail
