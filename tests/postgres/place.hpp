@@ -4,14 +4,9 @@
 #include <leasehold/postgres.hpp>
 
 #include "postgres/server.hpp"
-#include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace places {
-
-using namespace leasehold;
-using namespace std::chrono_literals;
-
-constexpr instant at(std::int64_t ms) { return instant{std::chrono::milliseconds{ms}}; }
 
 /// A database of its own on the tests' server.
 struct postgres {
