@@ -147,7 +147,7 @@ TEMPLATE_TEST_CASE("a process stopped between its judgement and its commit keeps
     const processes::child process{[&] {
         real_queue mine{patient_store(place)};
         mine.enqueue({.payload = "x"});
-        const lease held = mine.claim("A", 300ms).value();
+        const lease held = mine.claim("A", 1s).value();
         mine.transact([&](auto& session) {
             if (!session.finish(held)) {
                 throw std::runtime_error{"A's finish came too late: the machine is too busy for this test"};
