@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: MIT
 /// The courier, run as a person would run it.
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <string>
-
-#include <sys/wait.h>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "support/files.hpp"
 #include "support/places.hpp"
+#include "support/programs.hpp"
 
 namespace {
 
 using namespace places;
 
-struct outcome {
-    int status = -1;
-    std::string text{};  ///< both streams
-};
+using programs::outcome;
 
 outcome courier(const std::string& arguments) {
-    const std::string command = std::string{LEASEHOLD_COURIER} + " " + arguments + " 2>&1";
-    FILE* const pipe = ::popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    outcome seen;
-    std::array<char, 4096> buffer{};
-    for (std::size_t got = 0; (got = ::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-        seen.text.append(buffer.data(), got);
-    }
-    const int status = ::pclose(pipe);
-    seen.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return seen;
+    return programs::run(std::string{LEASEHOLD_COURIER} + " " + arguments + " 2>&1");
 }
 
 /// The number that the table shows for `what`.
@@ -184,17 +168,7 @@ TEST_CASE("a file that is missing, empty, or not of orders is refused plainly", 
     CHECK(courier("--help").status == 0);
 }
 
-/// What a shell's command writes until the last child that has its output is gone.
-std::string shell(const std::string& command) {
-    FILE* const pipe = ::popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::string seen;
-    for (int c = 0; (c = ::fgetc(pipe)) != EOF;) {
-        seen += static_cast<char>(c);
-    }
-    ::pclose(pipe);
-    return seen;
-}
+std::string shell(const std::string& command) { return programs::run(command).text; }
 
 TEST_CASE("a courier whose output cannot be written says so", "[courier]") {
     CHECK_THAT(shell("exec 2>&1; " + std::string{LEASEHOLD_COURIER} + " --model >/dev/full; echo status $?"),
