@@ -86,7 +86,7 @@ constexpr bool is_unprintable(std::string_view character) noexcept {
     const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(character[at]); };
     switch (character.size()) {
         case 1: return byte(0) < 0x20 || byte(0) == 0x7F;
-        case 2: return byte(0) == 0xC2 && byte(1) <= 0xA0;
+        case 2: return (byte(0) == 0xC2 && byte(1) <= 0xA0) || (byte(0) == 0xD8 && byte(1) == 0x9C);
         case 3:
             return byte(0) == 0xE2 &&
                    ((byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F || (0xA8 <= byte(2) && byte(2) <= 0xAE))) ||

@@ -214,11 +214,11 @@ TEST_CASE("a name in a line for people cannot be mistaken for the line", "[text]
                    "b") ==
           "\"a\\xe2\\x81\\xa6"
           "b\"");  // an isolate of direction
-    for (const std::string_view turns : {"\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x81\xA9", "\xC2\xA0"}) {
+    for (const std::string_view turns : {"\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x81\xA9", "\xC2\xA0", "\xD8\x9C"}) {
         CHECK(readable(turns).starts_with("\"\\x"));
     }
-    for (const std::string_view harmless :
-         {"\xE2\x80\x8D", "\xE2\x80\xAF", "\xE2\x81\xA5", "\xE2\x81\xAA", "\xE2\x82\xAC"}) {
+    for (const std::string_view harmless : {"\xE2\x80\x8D", "\xE2\x80\xAF", "\xE2\x81\xA5", "\xE2\x81\xAA",
+                                            "\xE2\x82\xAC", "\xD8\x9B", "\xD8\x9D", "\xD9\x9C"}) {
         CHECK(readable(harmless) == harmless);
     }
     CHECK(readable("\xC2\xA1\xE2\x80\xA7") == "\xC2\xA1\xE2\x80\xA7");
