@@ -8,7 +8,7 @@
 | ```cpp NAME      | a file of the page's folder, like any other block with a name but an sql one           |
 | ```sh            | run in the page's folder, line by line, until one fails                                |
 | ```sql FILE      | given to the sqlite3 shell, which only reads the file                                  |
-| ```text          | after one of those: what it prints; a ... stands for any text within the line          |
+| ```text          | after one of those: what it prints; a ... and spaces after it stand for any text in the line |
 | ```console       | typed by a person only: installs something, or runs a whole workflow, as CI does       |
 | ```mermaid       | a picture                                                                              |
 
@@ -57,7 +57,7 @@ def blocks_of(page):
 
 
 def fits(printed, expected):
-    pattern = "".join(".*" if part == "..." else re.escape(part) for part in re.split(r"(\.\.\.)", expected))
+    pattern = ".*".join(re.escape(part) for part in re.split(r"\.\.\. *", expected))
     return re.fullmatch(pattern, printed) is not None
 
 
@@ -104,13 +104,16 @@ class Runner:
         return self.run(["sh", "-euc", CLONE + block.text], self.folder)
 
     def sql(self, block):
-        return self.run(["sqlite3", "-readonly", "-box", block.name, block.text], self.folder)
+        return self.run(["sqlite3", "-bail", "-readonly", "-box", block.name], self.folder, block.text)
 
-    def run(self, command, folder):
+    def run(self, command, folder, text=""):
         """The exit status, and all that was printed. What a block left running is ended."""
-        with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
-            child = subprocess.Popen(command, cwd=folder, env=self.environment, stdin=subprocess.DEVNULL,
-                                     stdout=printed, stderr=subprocess.STDOUT, start_new_session=True)
+        with (tempfile.TemporaryFile("w+", encoding="utf-8") as given,
+              tempfile.TemporaryFile("w+", encoding="utf-8") as printed):
+            given.write(text)
+            given.seek(0)
+            child = subprocess.Popen(command, cwd=folder, env=self.environment, stdin=given, stdout=printed,
+                                      stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 status = child.wait(timeout=300)
             except subprocess.TimeoutExpired:
