@@ -17,7 +17,7 @@
 #include <leasehold/time.hpp>
 #include <leasehold/values.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// Work that comes again and again.
 struct periodic_options {
@@ -113,4 +113,4 @@ private:
     periodic_options options_;
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

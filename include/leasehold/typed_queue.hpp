@@ -28,7 +28,7 @@
 #include <leasehold/worker/claimed_job.hpp>
 #include <leasehold/worker/outcome.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// Bytes that stand for no value: the job is set aside for a person, who reads `why`.
 struct undecodable {
@@ -235,4 +235,4 @@ private:
     Codec codec_;
 };
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0
