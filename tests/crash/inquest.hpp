@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <leasehold/sqlite.hpp>
+#include <leasehold/leasehold.hpp>
 
 #include "crash/notes.hpp"
 
@@ -17,6 +17,15 @@ namespace crash {
 
 using namespace leasehold;
 using rows = std::map<job_id, record>;
+
+template <class Queue>
+rows all_of(const Queue& queue) {
+    rows all;
+    for (const record& each : queue.list({.limit = 1000}).items) {
+        all.emplace(each.id, *queue.find(each.id));
+    }
+    return all;
+}
 
 /// What a process that was killed did to a queue, held against what it was told: nothing acknowledged may be missing,
 /// and of what was under way each call is done whole or not at all.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Processes that are killed, at any moment, with calls under way.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -13,15 +12,15 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "crash/busy_thread.hpp"
+#include "crash/condemned.hpp"
 #include "crash/inquest.hpp"
 #include "crash/notes.hpp"
 #include "crash/story.hpp"
@@ -34,20 +33,6 @@ namespace {
 
 using namespace crash;
 using random = std::mt19937_64;
-using verb = noted_call::verb;
-
-/// Under a sanitizer a fork copies very much, so there are fewer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t share = 8;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::size_t share = 8;
-#else
-constexpr std::size_t share = 1;
-#endif
-#else
-constexpr std::size_t share = 1;
-#endif
 
 /// Kills its process before the system call after so many.
 class executioner : public onlooker {
@@ -65,115 +50,6 @@ private:
     std::atomic<std::uint64_t> left_;
 };
 
-/// One thread's work: calls of every kind, each noted.
-class busy_thread {
-public:
-    busy_thread(lease_queue& queue, notes::page& on, std::uint64_t first_number, bool is_full, std::uint64_t from)
-        : queue_{queue}, on_{on}, next_{first_number}, is_full_{is_full}, chance_{from} {}
-
-    void run() {
-        for (noted_call& call : on_) {
-            call.number = next_;
-            next_ += 10;  // a call's jobs have numbers of their own
-            choose(call);
-            call.at = noted_call::stage::begun;
-            try {
-                make(call);
-                call.at = noted_call::stage::answered;
-            } catch (const std::exception&) {
-                call.at = noted_call::stage::threw;
-                return;
-            }
-        }
-    }
-
-private:
-    void choose(noted_call& call) {
-        constexpr std::array held{verb::renew,  verb::checkpoint, verb::leave_receipt,    verb::fail,
-                                  verb::finish, verb::finish,     verb::finish_and_claim, verb::finish_and_claim};
-        constexpr std::array free{verb::enqueue, verb::enqueue_many, verb::claim, verb::claim};
-        if (held_) {
-            call.what = held.at(chance_() % held.size());
-            call.id = held_->id.value;
-            call.token = held_->token.value;
-            call.is_long = is_long_;
-        } else {
-            call.what = free.at(is_full_ ? 2 : chance_() % free.size());
-            call.jobs = call.what == verb::enqueue ? 1 : call.what == verb::enqueue_many ? 5 : 0;
-        }
-    }
-
-    void make(noted_call& call) {
-        const std::string bytes = bytes_of(call.number);
-        switch (call.what) {
-            case verb::enqueue:
-            case verb::enqueue_many: enqueue(call); break;
-            case verb::claim:
-                is_long_ = chance_() % 4 != 0;
-                hold(call, queue_.claim(owner_of(call.number), is_long_ ? millis{1h} : millis{1ms}));
-                break;
-            case verb::renew:
-                answer(call, queue_.renew(*held_, 2h));
-                call.got_until = held_->lease_until.time_since_epoch().count();
-                is_long_ = true;
-                break;
-            case verb::checkpoint: answer(call, queue_.checkpoint(*held_, bytes)); break;
-            case verb::leave_receipt: answer(call, queue_.leave_receipt(*held_, key_of(call.number))); break;
-            case verb::fail:
-                answer(call, queue_.fail(*held_, key_of(call.number)));
-                held_.reset();
-                break;
-            case verb::finish:
-                answer(call, queue_.finish(*held_, bytes));
-                held_.reset();
-                break;
-            case verb::finish_and_claim: {
-                auto both = queue_.finish_and_claim(*held_, bytes, {.owner = owner_of(call.number), .lease_for = 1h});
-                answer(call, both.finished);
-                is_long_ = true;
-                hold(call, std::move(both.next));
-                break;
-            }
-        }
-    }
-    void enqueue(noted_call& call) {
-        std::vector<job> jobs;
-        for (std::size_t i = 0; i < call.jobs; ++i) {
-            jobs.push_back(
-                {.key = key_of(call.number + i), .payload = bytes_of(call.number + i), .max_attempts = 1'000'000});
-        }
-        call.got_id = (jobs.size() == 1 ? queue_.enqueue(jobs.front()) : queue_.enqueue_many(jobs).front()).id.value;
-    }
-    void answer(noted_call& call, const settlement& said) {
-        call.is_applied = static_cast<bool>(said);
-        if (!said) {
-            held_.reset();
-        }
-    }
-    void hold(noted_call& call, std::optional<lease> got) {
-        held_ = std::move(got);
-        if (held_) {
-            call.got_id = held_->id.value;
-            call.got_token = held_->token.value;
-            call.got_until = held_->lease_until.time_since_epoch().count();
-        }
-    }
-
-    lease_queue& queue_;
-    notes::page& on_;
-    std::uint64_t next_;
-    bool is_full_;
-    random chance_;
-    std::optional<lease> held_{};
-    bool is_long_ = false;
-};
-
-/// How a process is to end: before a system call, or some time after it began to work.
-struct sentence {
-    std::optional<std::uint64_t> at_call{};
-    std::chrono::microseconds after{};
-};
-
 sentence drawn(random& chance, std::uint64_t calls) {
     if (chance() % 2 == 0) {
         return {.at_call = chance() % calls};
@@ -181,54 +57,17 @@ sentence drawn(random& chance, std::uint64_t calls) {
     return {.after = std::chrono::microseconds{chance() % 6'000}};
 }
 
-/// What was seen in all.
-struct kill_counts {
-    std::size_t kills = 0;
-    std::size_t acknowledged = 0;  ///< calls that had returned
-    std::size_t under_way = 0;     ///< calls that had not
-
-    void add(const notes& told) {
-        told.each([this](const noted_call& call) { ++(call.is_open() ? under_way : acknowledged); });
-    }
-};
-
-std::ostream& operator<<(std::ostream& to, const kill_counts& counts) {
-    return to << counts.kills << " kills, " << counts.acknowledged << " calls acknowledged before them, "
-              << counts.under_way << " under way, 0 lost or half done\n";
+/// A process that works, and is killed at its sentence's system call, or some time after it began.
+template <class Work>
+condemned doomed(const sentence& how, notes& on, const Work& work) {
+    return {how, on, [&] {
+                std::optional<executioner> inside;
+                if (how.at_call) {
+                    inside.emplace(*how.at_call);
+                }
+                work();
+            }};
 }
-
-/// A process that works, and is killed.
-class condemned {
-public:
-    template <class Work>
-    condemned(const sentence& how, notes& on, const Work& work)
-        : how_{how}, on_{on}, victim_{[&] {
-              std::optional<executioner> inside;
-              if (how.at_call) {
-                  inside.emplace(*how.at_call);
-              }
-              on.is_under_way() = true;
-              work();
-          }} {}
-
-    /// Returns once it has ended: true where it was killed, false where it had done all of its work before.
-    bool was_killed() {
-        if (!how_.at_call) {
-            while (!on_.is_under_way()) {
-                std::this_thread::yield();
-            }
-            std::this_thread::sleep_for(how_.after);
-            victim_.signal(SIGKILL);
-        }
-        const int status = victim_.wait();
-        return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    }
-
-private:
-    sentence how_;
-    notes& on_;
-    processes::child victim_;
-};
 
 /// A file over which one process after another is killed.
 class scene {
@@ -243,24 +82,18 @@ public:
         const std::uint64_t from = chance_();
         const std::uint64_t first = ++runs_ * 10'000;
         const bool is_full = before_.size() > 40;
-        condemned worker{drawn(chance_, 600), told, [&] {
-                             lease_queue queue{{path(), options_}};
-                             std::vector<std::thread> threads;
-                             for (std::size_t i = 0; i < notes::threads; ++i) {
-                                 threads.emplace_back([&, i] {
-                                     busy_thread{queue, told.of_thread(i), first + i * 1'000, is_full, from + i}.run();
-                                 });
-                             }
-                             for (std::thread& each : threads) {
-                                 each.join();
-                             }
-                         }};
+        condemned worker = doomed(drawn(chance_, 600), told, [&] {
+            lease_queue queue{{path(), options_}};
+            work_on(queue, told, first, is_full, from);
+        });
         const bool was_killed = worker.was_killed();
         counts.kills += was_killed ? 1U : 0U;
         counts.add(told);
         if (was_killed && runs_ % 4 == 0) {  // and so is who comes next, on the way back from it
             notes none;
-            condemned next{{.at_call = chance_() % 40}, none, [&] { lease_queue{{path(), options_}}.stats(); }};
+            condemned next = doomed({.at_call = chance_() % 40}, none, [&] {
+                lease_queue{{path(), options_}}.stats();
+            });
             counts.kills += next.was_killed() ? 1U : 0U;
         }
         look_after(told);
@@ -270,14 +103,6 @@ public:
 
 private:
     std::string path() const { return folder_ / "jobs.db"; }
-
-    static rows all_of(const lease_queue& queue) {
-        rows all;
-        for (record& each : jobs_of(queue)) {
-            all.emplace(each.id, std::move(each));
-        }
-        return all;
-    }
 
     void look_after(const notes& told) {
         lease_queue queue{{path(), options_}};
@@ -335,7 +160,7 @@ public:
         std::vector<std::unique_ptr<condemned>> makers;
         for (std::size_t i = 0; i < sentences.size(); ++i) {
             noted_call& call = told[i].of_thread(0).front();
-            makers.push_back(std::make_unique<condemned>(sentences[i], told[i], [&] { put_a_job_in(path, call, i); }));
+            makers.emplace_back(new condemned{doomed(sentences[i], told[i], [&] { put_a_job_in(path, call, i); })});
         }
         std::size_t kills = 0;
         for (const auto& each : makers) {
