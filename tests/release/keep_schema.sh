@@ -17,3 +17,10 @@ if [ ! -e "$kept" ]; then
     mv "$folder/kept.sql" "$kept"
     echo "kept: $kept"
 fi
+
+kept=$schemas/postgres_$(number_in "$include/postgres/sql.hpp").sql
+if [ $# -gt 1 ] && [ ! -e "$kept" ]; then
+    LEASEHOLD_KEPT_FILE=$folder/kept.sql "$2" "[.keep]"
+    mv "$folder/kept.sql" "$kept"
+    echo "kept: $kept"
+fi
