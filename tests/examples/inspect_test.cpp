@@ -136,7 +136,21 @@ TEST_CASE("nothing from the store reaches the terminal raw, whatever is asked", 
         CHECK(is_harmless(seen.text));
     }
     CHECK(!is_harmless("\x1B[0m"));
-    const outcome named = programs::run(std::string{LEASEHOLD_INSPECT} + " \"$(printf '\\033[2Jx')\" 2>&1");
+
+    // The engine's own words may hold a name that somebody put into the file.
+    {
+        SQLite::Database file{s.path(), SQLite::OPEN_READWRITE};
+        file.exec("CREATE TABLE \"\x1B[2J\" (x)");
+        file.exec("PRAGMA writable_schema = ON");
+        file.exec("UPDATE sqlite_schema SET sql = 'CREATE TABLE (' WHERE name = '\x1B[2J'");
+    }
+    const outcome damaged = s.inspect();
+    INFO(damaged.text);
+    CHECK(damaged.status == 1);
+    CHECK_THAT(damaged.text, contains("malformed") && contains("\\x1b[2J"));
+    CHECK(is_harmless(damaged.text));
+    const outcome named = programs::run("cd " + s.path().substr(0, s.path().rfind('/')) + "; " + LEASEHOLD_INSPECT +
+                                        " \"$(printf '\\033[2Jx')\" 2>&1");
     CHECK(named.status == 1);
     CHECK(is_harmless(named.text));
 }

@@ -16,8 +16,9 @@
 
 #include <httplib.h>
 
-#include <leasehold/sqlite.hpp>
 #include <leasehold/worker.hpp>
+
+#include "../common/any_store.hpp"
 
 /// One courier: a process that claims lines, delivers each by HTTP, and says that it is done.
 namespace courier {
@@ -35,7 +36,7 @@ inline const std::map<std::string, mischief> mischief_names{
     {"none", mischief::none}, {"stall", mischief::stall}, {"crash", mischief::crash}};
 
 struct delivery_options {
-    std::string jobs{};   ///< the queue's file
+    std::string jobs{};   ///< where the queue is
     int port = 0;         ///< the receiver's, on loopback
     std::string owner{};  ///< a name; the next one to bear it may be another process
     std::chrono::milliseconds lease{1000};
@@ -49,7 +50,8 @@ inline std::string payload_of(const std::string& quantity, const std::string& te
 inline void report(const std::string& what) { std::cout << what << std::endl; }
 
 /// How many jobs are still ready or leased.
-inline std::uint64_t count_open(const leasehold::lease_queue& queue) {
+template <class Queue>
+std::uint64_t count_open(const Queue& queue) {
     std::uint64_t open = 0;
     for (const leasehold::queue_statistics& counted : queue.stats().queues) {
         open += counted.ready + counted.delayed + counted.leased;
@@ -94,20 +96,14 @@ inline leasehold::outcome deliver(httplib::Client& receiver, const leasehold::cl
     }
 }
 
-/// Works until standard input ends.
-inline int run_courier(const delivery_options& options) {
-    const auto tell = [](const leasehold::event& what) {
-        if (what.what == leasehold::event_kind::finished || what.what == leasehold::event_kind::quarantined) {
-            report("settled");
-        }
-    };
-    // Half a lease: a renewal that had to wait for the lock can be tried again.
-    leasehold::lease_queue queue{{options.jobs, {.busy_timeout = options.lease / 2}}, {}, {.on_event = tell}};
+/// Works on a queue until standard input ends.
+template <class Queue>
+int deliver_from(Queue& queue, const delivery_options& options) {
     httplib::Client receiver{"127.0.0.1", options.port};
     receiver.set_keep_alive(true);
     receiver.set_tcp_nodelay(true);  // else a small request waits 40 ms for the last one's acknowledgement
     mischief misbehave = options.misbehave;
-    // A job is claimed and the file's lock gone before anything is sent; its lease is renewed while that takes time.
+    // A job is claimed and its lock gone before anything is sent; its lease is renewed while that takes time.
     leasehold::worker worker{
         queue,
         {.owner = options.owner,
@@ -121,6 +117,17 @@ inline int run_courier(const delivery_options& options) {
     while (std::getchar() != EOF) {
     }
     return 0;
+}
+
+inline int run_courier(const delivery_options& options) {
+    const auto tell = [](const leasehold::event& what) {
+        if (what.what == leasehold::event_kind::finished || what.what == leasehold::event_kind::quarantined) {
+            report("settled");
+        }
+    };
+    // Half a lease: a renewal that had to wait for the lock can be tried again.
+    return any_store::with_queue(options.jobs, {.busy_timeout = options.lease / 2, .on_event = tell},
+                                 [&](auto& queue) { return deliver_from(queue, options); });
 }
 
 }  // namespace courier

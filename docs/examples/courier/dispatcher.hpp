@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <leasehold/sqlite.hpp>
+#include <leasehold/rules.hpp>
 
 #include "delivery.hpp"
 
@@ -195,16 +195,17 @@ private:
 };
 
 struct dispatch_options {
-    std::string jobs{};
-    std::string effects{};
+    std::string jobs{};     ///< where the queue is
+    std::string effects{};  ///< the receiver's file
     std::size_t couriers = 4;
     std::chrono::milliseconds lease{1000};
     bool misbehave = true;
 };
 
+template <class Queue>
 class dispatcher {
 public:
-    dispatcher(leasehold::lease_queue& queue, dispatch_options options)
+    dispatcher(Queue& queue, dispatch_options options)
         : queue_{queue},
           options_{std::move(options)},
           receiver_{{"courier", "receiver", "--effects", options_.effects}} {
@@ -353,7 +354,7 @@ private:
         }
     }
 
-    leasehold::lease_queue& queue_;
+    Queue& queue_;
     dispatch_options options_;
     child receiver_;
     std::string port_{};

@@ -15,8 +15,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <leasehold/sqlite.hpp>
-
+#include "../common/any_store.hpp"
 #include "delivery.hpp"
 #include "dispatcher.hpp"
 #include "orders.hpp"
@@ -70,8 +69,9 @@ int refuse(const std::string& file, const std::vector<bad_line>& bad) {
     return bad_input;
 }
 
-/// Enqueues every line in one transaction; says which are in conflict with what the database has.
-std::vector<bad_line> enqueue_all(leasehold::lease_queue& queue, const std::vector<order_line>& lines) {
+/// Enqueues every line in one transaction; says which are in conflict with what the queue has.
+template <class Queue>
+std::vector<bad_line> enqueue_all(Queue& queue, const std::vector<order_line>& lines) {
     std::vector<leasehold::job> jobs;
     for (const order_line& line : lines) {
         jobs.push_back({.key = line.key, .payload = payload_of(std::to_string(line.quantity), line.text)});
@@ -80,14 +80,15 @@ std::vector<bad_line> enqueue_all(leasehold::lease_queue& queue, const std::vect
     std::vector<bad_line> conflicts;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         if (answers[i].answer == leasehold::intake::conflict) {
-            conflicts.push_back({lines[i].number, "the database has " + leasehold::detail::readable(lines[i].key) +
-                                                      " with other content"});
+            conflicts.push_back({lines[i].number,
+                                 "the queue has " + leasehold::detail::readable(lines[i].key) + " with other content"});
         }
     }
     return conflicts;
 }
 
-std::uint64_t count_quarantined(const leasehold::lease_queue& queue) {
+template <class Queue>
+std::uint64_t count_quarantined(const Queue& queue) {
     std::uint64_t sum = 0;
     for (const leasehold::queue_statistics& counted : queue.stats().queues) {
         sum += counted.quarantined;
@@ -128,6 +129,20 @@ bool print_outcome(const std::vector<order_line>& lines, const std::string& effe
     return delivered == lines.size() && quantity_in == quantity_in_effect;
 }
 
+/// Enqueues the lines, has them delivered, and counts what came of them.
+template <class Queue>
+int deliver_all(Queue& queue, const std::string& file, const std::vector<order_line>& lines,
+                const dispatch_options& options) {
+    const auto start = std::chrono::steady_clock::now();
+    if (const auto conflicts = enqueue_all(queue, lines); !conflicts.empty()) {
+        return refuse(file, conflicts);
+    }
+    const tally reported = dispatcher{queue, options}.run(count_open(queue));
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    return print_outcome(lines, options.effects, reported, count_quarantined(queue), seconds.count()) ? went_well
+                                                                                                      : went_wrong;
+}
+
 int run(const std::string& file, dispatch_options options, const std::string& data) {
     std::ifstream in{file, std::ios::binary};
     if (!in || std::filesystem::is_directory(file)) {
@@ -143,17 +158,12 @@ int run(const std::string& file, dispatch_options options, const std::string& da
         return bad_input;
     }
     const data_folder folder{data};
-    options.jobs = folder / "jobs.db";
-    options.effects = folder / "effects.db";
-    leasehold::lease_queue queue{{options.jobs, {.busy_timeout = 30s}}};
-    const auto start = std::chrono::steady_clock::now();
-    if (const auto conflicts = enqueue_all(queue, read.lines); !conflicts.empty()) {
-        return refuse(file, conflicts);
+    if (options.jobs.empty()) {
+        options.jobs = folder / "jobs.db";
     }
-    const tally reported = dispatcher{queue, options}.run(count_open(queue));
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    return print_outcome(read.lines, options.effects, reported, count_quarantined(queue), seconds.count()) ? went_well
-                                                                                                           : went_wrong;
+    options.effects = folder / "effects.db";
+    return any_store::with_queue(options.jobs, {.busy_timeout = 30s},
+                                 [&](auto& queue) { return deliver_all(queue, file, read.lines, options); });
 }
 
 int parse_and_run(int count, char** arguments) {
@@ -170,6 +180,8 @@ int parse_and_run(int count, char** arguments) {
     app.add_option("orders", file, "Tab-separated order lines with a header: order_id, quantity, item_name, ...");
     app.add_option("--data", data,
                    "Folder to keep jobs.db and effects.db in; without it, one that is removed at the end");
+    app.add_option("--store", options.jobs,
+                   "Keep the queue in this file, or in this database (postgresql://…); then keep --data with it");
     app.add_option("--couriers", options.couriers, "How many processes deliver")
         ->check(CLI::Range(std::size_t{1}, most_couriers))
         ->capture_default_str();
