@@ -158,6 +158,7 @@ public:
     /// Holds on for `lease_for` from now, or until the deadline if that is earlier; never shortens. On success `round`
     /// holds the new lease end.
     settlement renew(marker& round, millis lease_for) { return only(renew_many(std::array{&round}, lease_for)); }
+    /// The same for a lease, which also has its `local_until` moved.
     settlement renew(lease& round, millis lease_for) { return only(renew_many(std::array{&round}, lease_for)); }
 
     /// Renews each of a range of pointers to markers or leases, in one transaction.
@@ -169,6 +170,7 @@ public:
 
     /// After a renewal whose answer was lost: where the round still lives, `round` takes the row's lease end.
     settlement refresh(marker& round) { return only(refreshed(std::array{&round})); }
+    /// The same for a lease, which also has its `local_until` moved.
     settlement refresh(lease& round) { return only(refreshed(std::array{&round})); }
 
     /// The attempt failed: ready again after `retry_after`, or set aside where it was the last. `error` is any bytes,
@@ -214,6 +216,7 @@ public:
         return in_transaction([&](auto& session) { return session.revoke(id, seen); });
     }
 
+    /// Ends a job that has not ended or was set aside, whoever holds it; `seen`: only in that round.
     amendment cancel(job_id id, std::optional<claim_token> seen = {}) {
         return in_transaction([&](auto& session) { return session.cancel(id, seen); });
     }
@@ -271,13 +274,16 @@ public:
 
     // ---- Reading: never waits for a writer's lock longer than a commit takes ----------------------------------------
 
+    /// The job with its bytes and receipts; nothing where there is none.
     std::optional<record> find(job_id id) const { return view().find(id); }
+    /// The job that has this key in its queue.
     std::optional<record> find(std::string_view queue, std::string_view key) const {
         detail::check_name("queue", queue);
         detail::check_name("key", key);
         return view().find(queue, key);
     }
 
+    /// Jobs by ascending id, with the sizes of their bytes but without them: a page at a time.
     page<record> list(const filter& which = {}) const {
         if (which.queue) {
             detail::check_name("queue", *which.queue);
@@ -289,12 +295,15 @@ public:
     /// Counts every row: on a large file it takes a while, and in a rollback journal commits wait for it.
     statistics stats() const { return view().counts(); }
 
+    /// What the queue's clock shows, outside any transaction.
     instant now() const { return read_clock(clock_, store_).at; }
 
+    /// The clock, for who waits on its pace.
     const Clock& clock() const noexcept { return clock_; }
 
     /// What is left of a lease by its holder's own reckoning, on the clock's pace; zero once it is over.
     millis time_left(const lease& held) const { return time_left(held.local_until); }
+    /// The same of a point on the pace.
     millis time_left(pace_point local_until) const {
         return rules::time_left(local_until, std::chrono::ceil<std::chrono::milliseconds>(clock_.pace()));
     }

@@ -76,32 +76,40 @@ public:
     basic_session& operator=(const basic_session&) = delete;
     ~basic_session() = default;
 
+    /// As the queue's `enqueue`, standing when the transaction commits.
     enqueued enqueue(const job& work) {
         detail::check_job(work);
         return verb([&](auto& session) {
             return session.enqueue(std::span{&work, 1}, on_conflict::keep_others, false).front();
         });
     }
+    /// As the queue's `finish`, standing when the transaction commits.
     settlement finish(const marker& round, std::string_view result = {}) {
         return verb([&](auto& session) { return session.finish(round, result); });
     }
+    /// As the queue's `fail`, standing when the transaction commits.
     settlement fail(const marker& round, std::string_view error, millis retry_after = {}) {
         detail::check_length("retry_after", retry_after);
         return verb([&](auto& session) { return session.fail(round, error, retry_after); });
     }
+    /// As the queue's `release`, standing when the transaction commits.
     settlement release(const marker& round, millis after = {}) {
         detail::check_length("after", after);
         return verb([&](auto& session) { return session.release(round, after); });
     }
+    /// As the queue's `quarantine`, standing when the transaction commits.
     settlement quarantine(const marker& round, std::string_view why) {
         return verb([&](auto& session) { return session.quarantine(round, why); });
     }
+    /// As the queue's `checkpoint`, standing when the transaction commits.
     settlement checkpoint(const marker& round, std::string_view bytes) {
         return verb([&](auto& session) { return session.checkpoint(round, bytes); });
     }
+    /// As the queue's `leave_receipt`, standing when the transaction commits.
     settlement leave_receipt(const marker& round, std::string_view note) {
         return verb([&](auto& session) { return session.leave_receipt(round, note); });
     }
+    /// The instant by which the transaction's verbs are judged, as it is now.
     instant now() {
         return verb([](auto& session) { return session.now().at; });
     }

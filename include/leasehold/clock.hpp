@@ -88,6 +88,7 @@ public:
         return {&clock, [](const void* source) { return take_reading(*static_cast<const Clock*>(source)); }};
     }
 
+    /// Takes it when first asked; the same one after that. Throws `store_unsupported` as `take_reading` does.
     const reading& get() {
         if (!taken_) {
             taken_ = take_(clock_);
@@ -131,6 +132,7 @@ struct wall_clock {
 struct process_clock {
     static constexpr clock_axis axis = clock_axis::process;
     static constexpr reach holds = reach::process;
+    /// A point of its pace, finer than a millisecond.
     using paced = std::chrono::time_point<pace_axis, std::chrono::nanoseconds>;
     paced pace() const noexcept { return detail::machine_pace(); }
     /// What it shows at a point of its pace.

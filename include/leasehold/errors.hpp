@@ -11,6 +11,7 @@ namespace leasehold::inline v0_1_0 {
 /// The text names the operation and carries the engine's own message; never a payload, a path's secrets or a password.
 class store_error : public std::runtime_error {
 public:
+    /// `code`: the engine's own, 0 where it was not asked.
     explicit store_error(const std::string& what, int code = 0, bool transaction_lost = false)
         : std::runtime_error{what}, code_{code}, transaction_lost_{transaction_lost} {}
 

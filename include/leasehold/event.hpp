@@ -15,6 +15,7 @@
 
 namespace leasehold::inline v0_1_0 {
 
+/// What has happened. Of each kind, what the other members of `event` say of it.
 enum class event_kind : std::uint8_t {
     enqueued,     ///< a new row; a key that was there already is none
     claimed,      ///< a round began: `token`, `owner` and `attempt` are its own
@@ -40,20 +41,21 @@ constexpr std::string_view to_text(event_kind kind) noexcept {
 
 /// Something that has been committed.
 struct event {
-    event_kind what{};
-    instant at{};         ///< the clock's reading in the transaction
-    job_id id{};          ///< 0 for `clock_stepped_back`
-    std::string queue{};  ///< empty where the job is not known: a marker that is foreign, or of no job
-    std::string key{};
-    std::string owner{};  ///< of the round that the event speaks of; empty where there is none
-    claim_token token{};
-    std::int32_t attempt = 0;
+    event_kind what{};               ///< what has happened
+    instant at{};                    ///< the clock's reading in the transaction
+    job_id id{};                     ///< 0 for `clock_stepped_back`
+    std::string queue{};             ///< empty where the job is not known: a marker that is foreign, or of no job
+    std::string key{};               ///< of the job; empty where it has none, or is not known
+    std::string owner{};             ///< of the round that the event speaks of; empty where there is none
+    claim_token token{};             ///< of the round
+    std::int32_t attempt = 0;        ///< of the round
     verdict why = verdict::applied;  ///< of `rejected`
 };
 
 /// Whoever is told of events: after the commit, outside every lock, on the thread that made the call.
 using event_sink = sink<event>;
 
+/// How a queue works. Every member may be left as it is.
 struct queue_options {
     event_sink on_event{};         ///< told of what has been committed
     std::size_t group_limit = 64;  ///< so many calls of several threads share a commit at most; 0 or 1: none do

@@ -46,9 +46,10 @@ constexpr std::string_view to_text(intake answer) noexcept {
     return detail::name_of(answer, names);
 }
 
+/// What became of a job that was enqueued, and where the one with its key stands.
 struct enqueued {
-    job_id id{};  ///< of the row that has the key; 0 where there is none
-    intake answer = intake::accepted;
+    job_id id{};                         ///< of the row that has the key; 0 where there is none
+    intake answer = intake::accepted;    ///< see `intake`
     job_state state = job_state::ready;  ///< of that row
     friend bool operator==(const enqueued&, const enqueued&) noexcept = default;
 };
@@ -69,11 +70,11 @@ struct receipt {
 
 /// What a store keeps of a job, without its bytes.
 struct row : rules::basic_columns<std::string> {
-    job_id id{};
-    std::string queue{};
-    std::string key{};
-    std::int32_t priority = 0;
-    instant enqueued_at{};
+    job_id id{};                ///< 1 or more
+    std::string queue{};        ///< its name
+    std::string key{};          ///< the business ID; empty: none
+    std::int32_t priority = 0;  ///< -128 to 127, higher first
+    instant enqueued_at{};      ///< by the clock of the call that made it
     friend bool operator==(const row&, const row&) noexcept = default;
 
     /// What the rules see of it; valid as long as the row is neither changed nor moved.
@@ -94,14 +95,14 @@ struct row : rules::basic_columns<std::string> {
 
 /// A job as `find` and `list` show it. `list` leaves the bytes empty and gives their sizes alone.
 struct record : row {
-    store_id store{};
-    std::string payload{};
-    std::string result{};
-    std::string checkpoint{};
-    std::size_t payload_size = 0;  ///< bytes
-    std::size_t result_size = 0;
-    std::size_t checkpoint_size = 0;
-    std::vector<receipt> receipts{};
+    store_id store{};                 ///< of the store that it is in
+    std::string payload{};            ///< as it was enqueued
+    std::string result{};             ///< of the finish; empty: none
+    std::string checkpoint{};         ///< the latest; empty: none
+    std::size_t payload_size = 0;     ///< bytes
+    std::size_t result_size = 0;      ///< bytes
+    std::size_t checkpoint_size = 0;  ///< bytes
+    std::vector<receipt> receipts{};  ///< oldest first
     friend bool operator==(const record&, const record&) noexcept = default;
 
     /// The marker of the row's round.
@@ -110,27 +111,28 @@ struct record : row {
 
 /// Which jobs to list: all that fit what is named, by ascending id.
 struct filter {
-    std::optional<std::string> queue{};
-    std::optional<job_state> state{};
-    job_id after{};           ///< only ids above this one: `page::next` of the page before
-    std::size_t limit = 100;  ///< 1 to 1,000
+    std::optional<std::string> queue{};  ///< by name; unset: any
+    std::optional<job_state> state{};    ///< unset: any
+    job_id after{};                      ///< only ids above this one: `page::next` of the page before
+    std::size_t limit = 100;             ///< 1 to 1,000
 };
 
+/// A part of a list, and how to go on.
 template <class T>
 struct page {
-    std::vector<T> items{};
+    std::vector<T> items{};        ///< in order
     std::optional<job_id> next{};  ///< for `filter::after`; nothing where this was the last page
 };
 
 /// How many jobs of a queue stand where.
 struct queue_statistics {
-    std::string queue{};
-    std::uint64_t ready = 0;    ///< takeable at once
-    std::uint64_t delayed = 0;  ///< ready from an instant on, which may have come
-    std::uint64_t leased = 0;   ///< lapsed ones that nobody took yet included
-    std::uint64_t finished = 0;
-    std::uint64_t quarantined = 0;
-    std::uint64_t cancelled = 0;
+    std::string queue{};                    ///< its name
+    std::uint64_t ready = 0;                ///< takeable at once
+    std::uint64_t delayed = 0;              ///< ready from an instant on, which may have come
+    std::uint64_t leased = 0;               ///< lapsed ones that nobody took yet included
+    std::uint64_t finished = 0;             ///< ended by a holder, and not pruned yet
+    std::uint64_t quarantined = 0;          ///< set aside for a person
+    std::uint64_t cancelled = 0;            ///< ended by an operator
     std::optional<instant> oldest_ready{};  ///< the earliest `vests_at` of those takeable at once
     friend bool operator==(const queue_statistics&, const queue_statistics&) noexcept = default;
 
@@ -149,13 +151,14 @@ struct queue_statistics {
     }
 };
 
+/// How many jobs stand where, in every queue.
 struct statistics {
     std::vector<queue_statistics> queues{};  ///< by name; a queue without rows is not there
 };
 
 /// Which ended jobs to erase, with their bytes and receipts: those that ended `older_than` ago or before.
 struct prune_options {
-    millis older_than{};
+    millis older_than{};       ///< before now, by the queue's clock; not negative
     std::size_t limit = 1000;  ///< at most so many by one call: 1 to 1,000
     bool quarantined = false;  ///< also those set aside for a person
 };

@@ -57,12 +57,15 @@ public:
     static constexpr reach holds = reach::network;
 
     manual_clock() : manual_clock{instant{}} {}
+    /// One that shows `start`.
     explicit manual_clock(instant start) : shared_{std::make_shared<shared>()} { shared_->now = start; }
 
+    /// What it was set to.
     instant now() const noexcept { return shared_->now.load(); }
     /// Its own time: a test that advances the clock lets that much time pass.
     pace_point pace() const noexcept { return pace_point{now().time_since_epoch()}; }
 
+    /// Shows `to` from here on, whichever way that is; wakes who waits.
     void set(instant to) noexcept {
         shared_->now.store(to);
         shared_->listeners.call();
@@ -86,6 +89,7 @@ public:
     /// long as it lives. `told` must neither throw nor listen to the clock.
     class step_listener {
     public:
+        /// Listens to the clock from here on.
         template <std::invocable Told>
         step_listener(const manual_clock& clock, const Told& told)
             : shared_{clock.shared_}, entry_{[](const void* to) { (*static_cast<const Told*>(to))(); }, &told} {

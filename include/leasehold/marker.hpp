@@ -18,9 +18,9 @@ namespace leasehold::inline v0_1_0 {
 /// Which round of which job: what a receiver needs to tell a newer round's word from an older one's. It settles
 /// nothing.
 struct claim_round {
-    store_id store{};
-    job_id id{};
-    claim_token token{};
+    store_id store{};     ///< where the job is
+    job_id id{};          ///< the job
+    claim_token token{};  ///< which time
 
     friend bool operator==(const claim_round&, const claim_round&) noexcept = default;
 
@@ -31,10 +31,10 @@ struct claim_round {
 /// What must equal the row for a holder's call to count. A small value: copy it, send it, keep it; it proves which
 /// round was held, not who presents it.
 struct marker {
-    store_id store{};
-    job_id id{};
-    std::string owner{};
-    claim_token token{};
+    store_id store{};          ///< where the job is
+    job_id id{};               ///< the job
+    std::string owner{};       ///< who runs it: 1 to 255 bytes of UTF-8; proves nothing
+    claim_token token{};       ///< which time
     std::int32_t attempt = 0;  ///< rounds that count against `max_attempts`, this one included
     instant lease_until{};     ///< the lease covers [granted, lease_until)
 
@@ -43,6 +43,7 @@ struct marker {
     /// A marker says, among other things, which round it is of.
     operator claim_round() const noexcept { return {store, id, token}; }  // NOLINT(google-explicit-constructor)
 
+    /// For the rules; valid as long as the marker lives.
     marker_view view() const noexcept { return {store, id, owner, token, attempt, lease_until}; }
 
     /// The marker that `text`, made by `to_text`, stands for; nothing for any other text.

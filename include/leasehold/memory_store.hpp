@@ -34,11 +34,13 @@ public:
         state_->axis = axis;
     }
 
+    /// A write transaction: waits until it has the store to itself.
     template <local_clock Clock>
     detail::memory::transaction begin(const Clock& clock) {
         return detail::memory::transaction{*state_, single_reading::of(clock)};
     }
 
+    /// A snapshot: waits for the transaction that is open, and lets no other begin.
     detail::memory::view view() const { return detail::memory::view{*state_}; }
 
     /// A number that is another after every commit that may have made a job ready.
@@ -55,6 +57,7 @@ public:
         }
     }
 
+    /// Another identity, so that no marker given out before fits.
     store_id renew_identity() {
         const auto lock = state_->locked();
         return state_->identity = detail::random_store_id();

@@ -9,6 +9,7 @@
 
 namespace leasehold::inline v0_1_0 {
 
+/// The queue that most need: on a server, by the server's own clock.
 using postgres_lease_queue = basic_lease_queue<server_clock, postgres_store>;
 
 }  // namespace leasehold::inline v0_1_0

@@ -46,16 +46,18 @@ constexpr std::string_view to_text(delivery what) noexcept {
     return detail::name_of(what, names);
 }
 
+/// What became of a delivery, and what the sender is to be told.
 struct delivered {
-    delivery what = delivery::applied;
-    std::string answer{};  ///< what the effect returned when it was made; empty for `stale` and `conflict`
+    delivery what = delivery::applied;  ///< see `delivery`
+    std::string answer{};               ///< what the effect returned when it was made; empty for `stale` and `conflict`
 
     /// Whether the content is in effect: now, or since an earlier delivery.
     explicit operator bool() const noexcept { return what == delivery::applied || what == delivery::duplicate; }
 };
 
+/// How a ledger works. Every member may be left as it is.
 struct ledger_options {
-    sqlite_options file{};
+    sqlite_options file{};  ///< how its file is opened and made
     /// How long an ID is remembered, by the ledger's clock and from its first delivery on. One that is forgotten is
     /// unknown again, and its effect is made anew: longer than any sender may still try. Unset: for ever.
     std::optional<millis> forget_after{};
@@ -178,6 +180,7 @@ private:
         new detail::sqlite::line{path_, options_.file, detail::sqlite::line::purpose::writing}};
 };
 
+/// A ledger that forgets by the wall clock.
 using receiver_ledger = basic_receiver_ledger<wall_clock>;
 
 }  // namespace leasehold::inline v0_1_0

@@ -18,24 +18,25 @@ namespace leasehold::inline v0_1_0::rules {
 /// texts are views, so that they are literal values; a row owns its texts.
 template <class Text>
 struct basic_columns {
-    job_state state = job_state::ready;
-    Text owner{};
-    claim_token token{};
-    std::int32_t attempt = 0;
-    std::int32_t max_attempts = 1;
-    std::optional<instant> lease_until{};
-    std::optional<instant> deadline{};
-    bool waits = false;  ///< whether `vests_at` must pass before a claim; else it only orders
-    instant vests_at{};
-    std::int64_t failures = 0;
-    std::int64_t lapses = 0;
-    std::optional<ender> ended_by{};
-    std::optional<instant> ended_at{};
-    Text reason{};
-    Text last_error{};
+    job_state state = job_state::ready;    ///< where the job stands
+    Text owner{};                          ///< who runs it; empty without a holder
+    claim_token token{};                   ///< which round it is in, or was in last
+    std::int32_t attempt = 0;              ///< rounds that count against `max_attempts`
+    std::int32_t max_attempts = 1;         ///< 1 or more
+    std::optional<instant> lease_until{};  ///< while leased, and of the last round once ended
+    std::optional<instant> deadline{};     ///< from then on it must not be worked on
+    bool waits = false;                    ///< whether `vests_at` must pass before a claim; else it only orders
+    instant vests_at{};                    ///< when a claim may look at it; its place in the line
+    std::int64_t failures = 0;             ///< attempts whose holder said so; held at the end of the range
+    std::int64_t lapses = 0;               ///< leases that ended without a word; held at the end of the range
+    std::optional<ender> ended_by{};       ///< once it has ended
+    std::optional<instant> ended_at{};     ///< once it has ended
+    Text reason{};                         ///< of a job that was set aside
+    Text last_error{};                     ///< of the last failure
     friend constexpr bool operator==(const basic_columns&, const basic_columns&) noexcept = default;
 };
 
+/// A row as the rules see it: valid as long as the texts live.
 using columns = basic_columns<std::string_view>;
 
 /// Field by field, in either direction.
@@ -63,8 +64,8 @@ inline constexpr std::optional<instant> no_instant{};
 
 /// When a row that is or becomes ready may be taken.
 struct vesting {
-    bool waits = false;
-    instant at{};
+    bool waits = false;  ///< whether `at` must pass before; else it only orders
+    instant at{};        ///< the instant
     friend constexpr bool operator==(vesting, vesting) noexcept = default;
 };
 
@@ -122,6 +123,7 @@ constexpr vesting vest(instant due, instant now, std::optional<instant> tail) no
 
 // ---- Enqueue --------------------------------------------------------------------------------------------------------
 
+/// A job as it comes in.
 constexpr columns enqueue(std::int32_t max_attempts, std::optional<instant> deadline, vesting start) noexcept {
     return {.max_attempts = max_attempts, .deadline = deadline, .waits = start.waits, .vests_at = start.at};
 }
@@ -131,9 +133,10 @@ constexpr columns enqueue(std::int32_t max_attempts, std::optional<instant> dead
 /// What a claim does with a row.
 enum class taking : std::uint8_t { leave, grant, set_aside };
 
+/// What a claim does with one row.
 struct decision {
-    taking what = taking::leave;
-    dead_end why{};  ///< where it is set aside
+    taking what = taking::leave;  ///< leave it, grant it, or set it aside
+    dead_end why{};               ///< where it is set aside
     friend constexpr bool operator==(decision, decision) noexcept = default;
 };
 
@@ -147,8 +150,10 @@ constexpr bool is_vested(const columns& row, instant now, instant taking_at) noe
     }
 }
 
+/// Whether one more round would be one too many.
 constexpr bool attempts_used_up(const columns& row) noexcept { return row.attempt >= row.max_attempts; }
 
+/// What a claim does with the row: in the order of precedence. `taking_at` as in `is_vested`.
 constexpr decision decide(const columns& row, instant now, instant taking_at) noexcept {
     if (!is_vested(row, now, taking_at)) {
         return {taking::leave};
@@ -174,6 +179,7 @@ constexpr columns lapse(columns row) noexcept {
     return row;
 }
 
+/// The row ended: its marker stays, so that it can be told whose end it was.
 constexpr columns end(columns row, job_state how, ender who, instant now) noexcept {
     row.state = how;
     row.ended_by = who;
@@ -181,6 +187,7 @@ constexpr columns end(columns row, job_state how, ender who, instant now) noexce
     return row;
 }
 
+/// The row in its next round: token and attempt one higher. Only for what `decide` grants.
 constexpr columns grant(columns row, std::string_view owner, millis lease_for, instant now) noexcept {
     if (row.state == job_state::leased) {
         row = lapse(row);
@@ -195,6 +202,7 @@ constexpr columns grant(columns row, std::string_view owner, millis lease_for, i
     return row;
 }
 
+/// The row set aside by a claim, without a new round. Only for what `decide` sets aside.
 constexpr columns put_aside(columns row, dead_end why, instant now) noexcept {
     if (row.state == job_state::leased) {
         row = lapse(row);
@@ -206,6 +214,7 @@ constexpr columns put_aside(columns row, dead_end why, instant now) noexcept {
 
 // ---- Settling: one predicate for every verb of a holder -------------------------------------------------------------
 
+/// The refusal of a job that has ended so.
 constexpr verdict ended_as(job_state state) noexcept {
     switch (state) {
         case job_state::finished: return verdict::finished;
@@ -257,16 +266,19 @@ constexpr verdict judge_receipt(const marker_view& presented, store_id here, con
     return presented.token.value < 1 || row->token < presented.token ? verdict::impossible_token : verdict::applied;
 }
 
+/// The row with its lease moved, never to an earlier end. Only where `judge` applied, as all that follow.
 constexpr columns renew(columns row, millis lease_for, instant now) noexcept {
     row.lease_until = renewed_end(row.lease_until.value_or(now), now, lease_for, row.deadline);
     row.vests_at = *row.lease_until;
     return row;
 }
 
+/// The row done.
 constexpr columns finish(columns row, instant now) noexcept {
     return end(row, job_state::finished, ender::holder, now);
 }
 
+/// The row set aside by its holder.
 constexpr columns quarantine(columns row, std::string_view reason, instant now) noexcept {
     row = end(row, job_state::quarantined, ender::holder, now);
     row.reason = reason;
@@ -283,6 +295,7 @@ constexpr columns make_ready(columns row, vesting start) noexcept {
     return row;
 }
 
+/// The row after a failed attempt: ready from `retry` on, or set aside where it was the last.
 constexpr columns fail(columns row, std::string_view error, vesting retry, instant now) noexcept {
     row.failures = bumped(row.failures);
     row.last_error = error;
@@ -302,6 +315,7 @@ constexpr columns release(columns row, vesting start) noexcept {
 
 // ---- Operator's verbs -----------------------------------------------------------------------------------------------
 
+/// Whether an operator may end the lease: in the order of precedence.
 constexpr verdict judge_revoke(const columns* row, claim_token seen) noexcept {
     if (row == nullptr) {
         return verdict::missing;
@@ -315,6 +329,7 @@ constexpr verdict judge_revoke(const columns* row, claim_token seen) noexcept {
     return row->state == job_state::leased ? verdict::applied : verdict::not_leased;
 }
 
+/// Whether an operator may cancel the job: in the order of precedence.
 constexpr verdict judge_cancel(const columns* row, std::optional<claim_token> seen) noexcept {
     if (row == nullptr) {
         return verdict::missing;
@@ -343,8 +358,10 @@ constexpr verdict judge_requeue(const columns* row, claim_token seen, bool new_d
     return !new_deadline && is_past(row->deadline, now) ? verdict::past_deadline : verdict::applied;
 }
 
+/// The row without its lease, whose attempt stays spent.
 constexpr columns revoke(columns row, vesting start) noexcept { return make_ready(lapse(row), start); }
 
+/// The row ended by an operator.
 constexpr columns cancel(columns row, instant now) noexcept {
     return end(row, job_state::cancelled, ender::operator_, now);
 }

@@ -13,15 +13,15 @@ namespace leasehold::inline v0_1_0 {
 
 /// How a row stood when a verb had been judged, and done where it was applied. Never its bytes.
 struct standing {
-    marker round{};  ///< of its last round; without a holder its owner is empty
-    job_state state = job_state::ready;
-    std::optional<ender> ended_by{};
-    std::optional<instant> deadline{};
+    marker round{};                      ///< of its last round; without a holder its owner is empty
+    job_state state = job_state::ready;  ///< where the job stands
+    std::optional<ender> ended_by{};     ///< once it has ended
+    std::optional<instant> deadline{};   ///< unset: none
 };
 
 /// What became of a holder's verb. A rejection is an ordinary answer: no column of any row has changed.
 struct [[nodiscard]] settlement {
-    verdict why = verdict::missing;
+    verdict why = verdict::missing;     ///< `applied`, or the first reason against it
     instant at{};                       ///< the instant it was judged by
     marker presented{};                 ///< as the caller gave it
     std::optional<standing> current{};  ///< nothing for a foreign marker or a missing job
@@ -37,9 +37,9 @@ struct [[nodiscard]] settlement {
 
 /// What became of an operator's verb.
 struct [[nodiscard]] amendment {
-    verdict why = verdict::missing;
-    instant at{};
-    job_id id{};
+    verdict why = verdict::missing;     ///< `applied`, or the first reason against it
+    instant at{};                       ///< the instant it was judged by
+    job_id id{};                        ///< the job, as the caller named it
     std::optional<standing> current{};  ///< nothing for a missing job
 
     explicit operator bool() const noexcept { return why == verdict::applied; }

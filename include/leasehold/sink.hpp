@@ -10,6 +10,7 @@ namespace leasehold::inline v0_1_0 {
 template <class What>
 class sink;
 
+/// What can be told: anything that can be called with `const What&`, but no sink itself.
 template <class T, class What>
 concept listener_to = std::invocable<const T&, const What&> && !std::same_as<T, sink<What>>;
 
@@ -20,6 +21,7 @@ class sink {
 public:
     sink() noexcept = default;
 
+    /// Tells `target`, of which it keeps a copy; copies of the sink share it.
     template <listener_to<What> Target>
     sink(Target target)  // NOLINT(google-explicit-constructor): what can be called is a sink
         : target_{std::make_shared<const Target>(std::move(target))}, call_{[](const void* to, const What& what) {

@@ -8,6 +8,7 @@
 
 namespace leasehold::inline v0_1_0 {
 
+/// The queue that most need: in a file, by the machine's wall clock.
 using lease_queue = basic_lease_queue<wall_clock, sqlite_store>;
 
 }  // namespace leasehold::inline v0_1_0

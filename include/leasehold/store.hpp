@@ -24,28 +24,28 @@ namespace leasehold::inline v0_1_0 {
 
 /// A row to make: the job as it was enqueued, and what the rules made of it.
 struct insertion {
-    const job* content = nullptr;
-    rules::columns columns{};
-    instant enqueued_at{};
+    const job* content = nullptr;  ///< as it was enqueued; outlives the call
+    rules::columns columns{};      ///< as the rules made it
+    instant enqueued_at{};         ///< the clock's reading in the transaction
 };
 
 /// A row as it shall be. Bytes that are not named stay as they are; empty ones mean none.
 struct change {
-    const row* to = nullptr;
-    std::optional<std::string_view> result{};
-    std::optional<std::string_view> checkpoint{};
+    const row* to = nullptr;                       ///< the row
+    std::optional<std::string_view> result{};      ///< named: in place of the old one
+    std::optional<std::string_view> checkpoint{};  ///< named: in place of the old one
 };
 
 /// A row whose bytes go out with its lease. In the first round nobody can have left it a checkpoint or a receipt yet.
 struct granted_row {
-    job_id id{};
-    bool is_first_round = false;
+    job_id id{};                  ///< the row
+    bool is_first_round = false;  ///< then it has neither checkpoint nor receipts
 };
 
 /// The bytes of a granted row.
 struct row_bytes {
-    std::string payload{};
-    std::string checkpoint{};
+    std::string payload{};            ///< as it was enqueued
+    std::string checkpoint{};         ///< empty: none
     std::vector<receipt> receipts{};  ///< oldest first
 };
 

@@ -55,16 +55,20 @@ class millis {
 public:
     constexpr millis() noexcept = default;
 
+    /// The same length, held at the end of the range.
     template <std::integral Rep, whole_milliseconds Period>
         requires(sizeof(Rep) <= sizeof(std::int64_t))
     constexpr millis(std::chrono::duration<Rep, Period> length) noexcept  // NOLINT(google-explicit-constructor)
         : count_{saturating_multiply(length.count(), std::ratio_divide<Period, std::milli>::num)} {}
 
+    /// Milliseconds.
     constexpr std::int64_t count() const noexcept { return count_; }
     /// For whatever takes the standard's lengths, such as `std::this_thread::sleep_for`.
     constexpr std::chrono::milliseconds to_chrono() const noexcept { return std::chrono::milliseconds{count_}; }
 
+    /// The longest there is.
     static constexpr millis max() noexcept { return std::chrono::milliseconds::max(); }
+    /// The most negative there is.
     static constexpr millis min() noexcept { return std::chrono::milliseconds::min(); }
 
     friend constexpr auto operator<=>(millis, millis) noexcept = default;
@@ -78,7 +82,7 @@ inline constexpr millis longest = millis::max();
 
 /// The tag of a clock policy's pace: see `pace_point`.
 struct pace_axis {
-    using duration = std::chrono::milliseconds;
+    using duration = std::chrono::milliseconds;  ///< whole milliseconds
 };
 
 /// A point on a clock policy's pace, the axis that waits and holders' own reckoning run on: it never steps. Its epoch

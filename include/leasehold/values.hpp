@@ -18,20 +18,20 @@ namespace leasehold::inline v0_1_0 {
 
 /// Which row: 1 or more, given by the store, never used again in it.
 struct job_id {
-    std::int64_t value = 0;
+    std::int64_t value = 0;  ///< 0: none
     friend constexpr auto operator<=>(job_id, job_id) noexcept = default;
 };
 
 /// Which round of a job: 0 before the first claim, one higher at every claim, never down or back.
 struct claim_token {
-    std::int64_t value = 0;
+    std::int64_t value = 0;  ///< 0: no round yet
     friend constexpr auto operator<=>(claim_token, claim_token) noexcept = default;
 };
 
 /// Which store: 128 random bits made with it, so that a marker of another file, or of the file before a backup was
 /// restored, fits nowhere.
 struct store_id {
-    std::array<std::uint8_t, 16> bytes{};
+    std::array<std::uint8_t, 16> bytes{};  ///< in the order in which they print
     friend constexpr auto operator<=>(const store_id&, const store_id&) noexcept = default;
     /// Asked by every verb of a holder, so as two words: compilers make a call to the C library of sixteen bytes.
     friend constexpr bool operator==(const store_id& a, const store_id& b) noexcept {
@@ -45,6 +45,7 @@ struct store_id {
 /// Where a job stands. The numbers are what stores keep.
 enum class job_state : std::uint8_t { ready = 0, leased = 1, finished = 2, quarantined = 3, cancelled = 4 };
 
+/// Whether nobody can hold the job any more, unless it is requeued.
 constexpr bool has_ended(job_state state) noexcept { return state != job_state::ready && state != job_state::leased; }
 
 /// Who ended a job. The numbers are what stores keep.
@@ -78,12 +79,12 @@ enum class reach : std::uint8_t { process, machine, network };
 
 /// A marker without memory of its own, so that the rules work on literal values.
 struct marker_view {
-    store_id store{};
-    job_id id{};
-    std::string_view owner{};
-    claim_token token{};
-    std::int32_t attempt = 0;
-    instant lease_until{};
+    store_id store{};          ///< where the job is
+    job_id id{};               ///< the job
+    std::string_view owner{};  ///< who runs it
+    claim_token token{};       ///< which time
+    std::int32_t attempt = 0;  ///< rounds that count, this one included
+    instant lease_until{};     ///< the end of the lease
     friend constexpr bool operator==(const marker_view&, const marker_view&) noexcept = default;
 };
 

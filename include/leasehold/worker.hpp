@@ -78,6 +78,7 @@ public:
         supervise();
     }
 
+    /// What has become of its jobs so far.
     worker_counts counts() const { return bench_.counts(); }
 
     // ---- The steps --------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 
 namespace leasehold::inline v0_1_0 {
 
+/// How a PostgreSQL database is used. Every member may be left as it is.
 struct postgres_options {
     /// Where the tables are: a lower-case letter, then lower-case letters, digits and underscores, at most 40. Made
     /// where it is not there.

@@ -11,6 +11,7 @@ namespace leasehold::inline v0_1_0 {
 struct server_clock {
     static constexpr clock_axis axis = clock_axis::server;
     static constexpr reach holds = reach::network;
+    /// Of the machine that asks: for waits and the holder's own reckoning.
     auto pace() const noexcept { return detail::machine_pace(); }
 };
 

@@ -75,6 +75,7 @@ public:
                 detail::postgres::transaction_clock::of(clock)};
     }
 
+    /// A snapshot; waits for a connection until the busy timeout is over.
     detail::postgres::view view() const { return detail::postgres::view{shared_->connections.take(), shared_->lows}; }
 
     /// The server's clock, outside any transaction.
@@ -106,6 +107,7 @@ public:
         }
     }
 
+    /// Another identity, so that no marker given out before fits.
     store_id renew_identity() {
         const store_id fresh = detail::random_store_id();
         const auto at = shared_->connections.take();

@@ -22,9 +22,11 @@ constexpr std::string_view to_text(journal_mode mode) noexcept {
 /// and `off` are faster, and give that up.
 enum class synchronous_mode : std::uint8_t { off = 0, normal = 1, full = 2, extra = 3 };
 
+/// How a file is used, and made where it is not there. Every member may be left as it is.
 struct sqlite_options {
     /// Unset: an existing file as it is, a new one by rollback journal. Set, and the file is otherwise: refused.
     std::optional<journal_mode> journal{};
+    /// What a commit waits for.
     synchronous_mode synchronous = synchronous_mode::full;
     /// How long a call waits for the file's lock, on the steady clock.
     millis busy_timeout = std::chrono::seconds{5};

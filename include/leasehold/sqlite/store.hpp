@@ -80,6 +80,7 @@ public:
                 shared_->options.busy_timeout};
     }
 
+    /// A snapshot; never waits for the write lock longer than a commit takes.
     detail::sqlite::view view() const { return detail::sqlite::view{shared_->reading.take()}; }
 
     /// A word that is another after every commit, by any process, that may have made a job ready.
@@ -89,6 +90,7 @@ public:
     /// Changes the word, so that who waits looks again: for commits that are not the store's own, for one.
     void wake() const noexcept { shared_->bell.ring(); }
 
+    /// Another identity, so that no marker given out before fits.
     store_id renew_identity() {
         const store_id fresh = detail::random_store_id();
         detail::sqlite::write_lock writing{shared_->writing.take()};

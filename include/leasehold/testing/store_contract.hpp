@@ -37,8 +37,8 @@ namespace leasehold::inline v0_1_0::testing {
 
 /// A group of rules that was left out, and why.
 struct skipped_group {
-    std::string_view name{};
-    std::string_view why{};
+    std::string_view name{};  ///< of the group, as in the cases
+    std::string_view why{};   ///< what the store or the place does not have
 };
 
 /// Every rule that a store takes part in, for anybody's store, under any harness.
@@ -67,7 +67,9 @@ struct skipped_group {
 template <store_place Place>
 class store_contract {
 public:
+    /// What the place opens.
     using store_type = detail::store_in<Place>;
+    /// One rule.
     using case_type = detail::contract_case<store_type>;
 
     store_contract() requires std::default_initializable<Place> : store_contract{[] { return Place{}; }} {}
@@ -95,6 +97,7 @@ public:
         return run_case(rule, std::cref(report));
     }
 
+    /// Checks every rule, in order.
     template <std::invocable<const check_result&> Report>
     check_counts run_all(const Report& report) const {
         check_counts all;

@@ -13,9 +13,9 @@ namespace leasehold::inline v0_1_0 {
 /// that what failed together does not come back together.
 struct backoff {
     millis first = std::chrono::seconds{1};  ///< after the first attempt
-    millis most = std::chrono::minutes{10};
-    std::int32_t jitter_percent = 20;  ///< up to so much is taken off, 0 to 100
-    std::uint64_t seed = 0;            ///< of what is taken off
+    millis most = std::chrono::minutes{10};  ///< however many attempts there were
+    std::int32_t jitter_percent = 20;        ///< up to so much is taken off, 0 to 100
+    std::uint64_t seed = 0;                  ///< of what is taken off
 
     /// A pure function of the attempt (1 or more) and of what it was an attempt at.
     constexpr millis after(std::int32_t attempt, std::uint64_t at_what = 0) const noexcept {

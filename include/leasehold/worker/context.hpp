@@ -58,6 +58,7 @@ settlement present(Queue& queue, const marker& round, const outcome& what, const
 template <class Queue>
 class job_context {
 public:
+    /// Made by the worker, for one run of the handler.
     job_context(detail::running_job<Queue>& job, const backoff& retry_after) noexcept
         : job_{job}, retry_after_{retry_after} {}
     job_context(const job_context&) = delete;
@@ -129,6 +130,7 @@ private:
     const backoff& retry_after_;
 };
 
+/// What a handler returns.
 template <class Handler, class Queue>
 using handler_result = std::invoke_result_t<Handler&, const claimed_job&, job_context<Queue>&>;
 

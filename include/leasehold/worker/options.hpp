@@ -23,6 +23,7 @@ namespace leasehold::inline v0_1_0 {
 
 /// What a worker could not do, for the moment or for good.
 struct worker_error {
+    /// What it was about.
     enum class task : std::uint8_t {
         claiming,   ///< tried again after a while
         renewing,   ///< tried again while the lease lasts
@@ -31,7 +32,7 @@ struct worker_error {
         leaving_a_receipt,
     };
 
-    task doing{};
+    task doing{};                ///< what it was about
     job_id id{};                 ///< 0 where it is not about one job
     std::string what{};          ///< the fault's own text
     std::exception_ptr cause{};  ///< the fault; nothing where it is only that time is over

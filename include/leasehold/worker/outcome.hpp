@@ -23,7 +23,7 @@ struct retry {
 
 /// The job goes back with its attempt unspent.
 struct release_unspent {
-    millis after{};
+    millis after{};  ///< not to be taken before this has passed
 };
 
 /// The job is set aside for a person.
