@@ -17,7 +17,6 @@ function(leasehold_offer component)
   if(NOT LEASEHOLD_WITH_${upper})
     return()
   endif()
-  set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # whoever links the component links these too, from another folder
   if(component STREQUAL sqlite AND LEASEHOLD_SQLITECPP_SOURCE)
     leasehold_add_sqlitecpp()
   endif()
