@@ -25,7 +25,7 @@ def name_of(page, part=""):
 def heading(page):
     def named(found):
         part = "" if found[1] == "#" else slug(found[2])
-        return f"{found[1]} {found[2]} {{#{name_of(page, part)}}}"
+        return f"{found[1]} {found[2].replace('`', '')} {{#{name_of(page, part)}}}"
     return named
 
 
@@ -45,7 +45,7 @@ def link(page):
 
 def prose(page, text):
     text = re.sub(r"^(#+) (.*)$", heading(page), text, flags=re.MULTILINE)
-    return re.sub(r"(?<!!)\[([^\]]+)\]\(([^()\s]+)\)", link(page), text)
+    return re.sub(r"(?<!!)\[([^\[\]]+)\]\(([^()\s]+)\)", link(page), text)
 
 
 def main():
