@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A header as Doxygen reads it: what says of itself what it is needs no comment of its own."""
+"""A header as Doxygen reads it: without the version's inline namespace, and what says of itself what it is needs no
+comment of its own."""
 import pathlib
 import re
 import sys
@@ -18,7 +19,8 @@ KNOWN = [
 
 
 def main():
-    lines = GONE.sub("", pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")).split("\n")
+    text = re.sub(r"::inline v[0-9_]+", "", pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+    lines = GONE.sub("", text).split("\n")
     for at, line in enumerate(lines):
         has_one = at > 0 and lines[at - 1].lstrip().startswith("///") or "///<" in line
         for pattern, says in KNOWN:

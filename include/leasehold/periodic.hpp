@@ -35,6 +35,7 @@ struct periodic_options {
 /// clock be stepped back.
 class periodic {
 public:
+    /// Throws `std::invalid_argument`, which names the option that is wrong.
     explicit periodic(periodic_options options) : options_{std::move(options)} {
         if (options_.every <= millis{}) {
             detail::refuse("every", std::to_string(options_.every.count()) + " ms; a period is longer than zero");
@@ -51,6 +52,7 @@ public:
         detail::check_name("name", key_of(instant::min()));  // the longest of its keys
     }
 
+    /// As they were given.
     const periodic_options& options() const noexcept { return options_; }
 
     /// The first instant after `t` that is due.
@@ -69,6 +71,7 @@ public:
         return std::max(first_after(due), saturating_subtract(first_after(now), std::chrono::milliseconds{back}));
     }
 
+    /// `name@instant`, in milliseconds of the epoch.
     std::string key_of(instant due) const { return options_.name + '@' + to_text(due); }
 
     /// When the job of a key was due; nothing where it is not one of these.
@@ -86,6 +89,7 @@ public:
         return key_of(due) == key ? std::optional{due} : std::nullopt;  // one instant, one key
     }
 
+    /// The job that is due at an instant, and not to be taken before it.
     job job_of(instant due) const {
         job made = options_.like;
         made.key = key_of(due);

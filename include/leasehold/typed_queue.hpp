@@ -59,11 +59,13 @@ struct object_codec {
                   "Equal values of T may differ in their bytes (padding, floating point), or are more than their "
                   "bytes: see codec_for in leasehold/typed_queue.hpp");
 
+    /// `sizeof(T)` bytes, as they lie in memory.
     std::string encode(const T& value) const {
         const auto bytes = std::bit_cast<std::array<char, sizeof(T)>>(value);
         return {bytes.begin(), bytes.end()};
     }
 
+    /// The value of as many bytes; refused where there are more or fewer.
     decoded<T> decode(std::string_view bytes) const {
         std::array<char, sizeof(T)> all{};
         if (bytes.size() != all.size()) {
@@ -78,14 +80,16 @@ struct object_codec {
 /// A lease, and the value that its payload stands for.
 template <class T>
 struct typed_lease : lease {
+    /// Of a lease, and of what its payload was decoded to.
     typed_lease(lease held, T what) : lease{std::move(held)}, value{std::move(what)} {}
-    T value;
+    T value;  ///< as it was decoded when it was claimed
 };
 
+/// What `finish_and_claim` came to: each of the two by itself.
 template <class T>
 struct typed_finished_and_claimed {
-    settlement finished{};
-    std::optional<typed_lease<T>> next{};
+    settlement finished{};                 ///< of the round that was to be finished
+    std::optional<typed_lease<T>> next{};  ///< the next job; nothing where there was none
     bool more = false;  ///< nothing came of `next` only because what there was had to be set aside: claim
 };
 
@@ -99,6 +103,7 @@ class typed_queue {
     static_assert(codec_for<Codec, T>, "Codec is not a codec of T: see codec_for in leasehold/typed_queue.hpp");
 
 public:
+    /// `queue` outlives it.
     explicit typed_queue(Queue& queue, Codec codec = {}) : queue_{&queue}, codec_{std::move(codec)} {}
 
     /// The job that stands for a value: for a session's `enqueue`, and for batches. `terms` has no payload.
@@ -110,6 +115,7 @@ public:
         return terms;
     }
 
+    /// As the queue's, of `as_job`.
     enqueued enqueue(const T& value, job terms = {}) const { return queue_->enqueue(as_job(value, std::move(terms))); }
 
     /// What a job's payload stands for: for `find`, which changes nothing, whatever is there.
