@@ -178,7 +178,8 @@ TEST_CASE("a file with another schema is refused by name, and its bytes stay as 
         queue.enqueue({.payload = "x"});
     }
     const auto [change, named] = GENERATE(table<std::string, std::vector<std::string>>({
-        {"UPDATE leasehold_meta SET schema_version = 2", {"schema 2", "schema 1"}},
+        {"UPDATE leasehold_meta SET schema_version = 3", {"schema 3", "schema 2"}},
+        {"UPDATE leasehold_meta SET schema_version = 1", {"leasehold_anchor"}},
         {"UPDATE leasehold_meta SET schema_version = 0", {"schema 0"}},
         {"DROP TABLE leasehold_meta", {"leasehold_meta"}},
         {"ALTER TABLE leasehold_meta DROP COLUMN clock_axis", {"leasehold_meta", "clock_axis"}},
@@ -187,6 +188,7 @@ TEST_CASE("a file with another schema is refused by name, and its bytes stay as 
         {"ALTER TABLE leasehold_receipt DROP COLUMN note", {"leasehold_receipt", "note"}},
         {"ALTER TABLE leasehold_payload RENAME COLUMN bytes TO b", {"leasehold_payload", "bytes"}},
         {"DROP TABLE leasehold_result", {"table leasehold_result"}},
+        {"DROP TABLE leasehold_anchor", {"table leasehold_anchor"}},
         {"DROP INDEX leasehold_key", {"index leasehold_key"}},
         {"DROP INDEX leasehold_open", {"index leasehold_open"}},
         {"UPDATE leasehold_meta SET schema_version = 9; ALTER TABLE leasehold_job DROP COLUMN lapses", {"schema 9"}},
@@ -235,13 +237,13 @@ TEST_CASE("a queue that is running learns of a newer schema before it writes", "
     queue.enqueue({.payload = "x"});
     {
         auto file = foreign(place.path());
-        file.exec("UPDATE leasehold_meta SET schema_version = 2");
+        file.exec("UPDATE leasehold_meta SET schema_version = 3");
     }
     CHECK_THROWS_AS(queue.claim("A", 1h), store_unsupported);
     CHECK_THROWS_AS(queue.list(), store_unsupported);
     {
         auto file = foreign(place.path());
-        file.exec("UPDATE leasehold_meta SET schema_version = 1");
+        file.exec("UPDATE leasehold_meta SET schema_version = 2");
     }
     CHECK(queue.claim("A", 1h));
 }

@@ -21,6 +21,7 @@
 #include <leasehold/sqlite/open_transaction.hpp>
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/sql.hpp>
+#include <leasehold/sqlite/transaction_clock.hpp>
 #include <leasehold/store.hpp>
 
 namespace leasehold::inline v0_1_0::detail::sqlite {
@@ -28,13 +29,13 @@ namespace leasehold::inline v0_1_0::detail::sqlite {
 /// What a transaction can do to the rows, once it has the write lock: see `row_transaction`.
 class primitives {
 public:
-    primitives(connection& on, const store_id& identity, single_reading clock) noexcept
+    primitives(connection& on, const store_id& identity, transaction_clock clock) noexcept
         : on_{on}, identity_{identity}, clock_{clock} {}
     primitives(const primitives&) = delete;
     primitives& operator=(const primitives&) = delete;
 
     store_id identity() const noexcept { return identity_; }
-    const reading& now() { return clock_.get(); }
+    const reading& now() { return clock_.get(on_); }
 
     /// How many more jobs the calls that this transaction is still to carry may claim: they need not look one by one.
     void expect(std::size_t claims) noexcept { expected_ = claims; }
@@ -108,6 +109,9 @@ public:
     }
 
     void write(std::span<const change> changes) {
+        if (!changes.empty()) {
+            clock_.written(on_);
+        }
         for (const change& each : changes) {
             write_row(on_, *each.to);
             ahead_.written(*each.to);
@@ -122,6 +126,9 @@ public:
     }
 
     void erase(std::span<const job_id> ids) {
+        if (!ids.empty()) {
+            clock_.written(on_);
+        }
         for (const job_id id : ids) {
             on_.prepared(delete_row).bind(id.value).run();
             on_.prepared(delete_payload).bind(id.value).run();
@@ -132,6 +139,7 @@ public:
     }
 
     void add_receipt(job_id id, const receipt& note) {
+        clock_.written(on_);
         on_.prepared(insert_receipt).bind(id.value, note.token.value, note.owner, note.at, note.note).run();
     }
 
@@ -168,7 +176,7 @@ protected:
 
     connection& on_;  // NOLINT(*-non-private-*): what the two kinds of transaction are made of
     store_id identity_;
-    single_reading clock_;
+    transaction_clock clock_;
     bool made_ready_ = false;  ///< whether who waits for a job should look
 
 private:
@@ -176,7 +184,7 @@ private:
     std::size_t expected_ = 0;
 
     std::vector<row> candidates(std::string_view queue, std::size_t limit) {
-        const reading now = clock_.get();
+        const reading now = clock_.get(on_);
         std::vector<row> rows;
         std::int64_t above = std::numeric_limits<std::int64_t>::max();
         while (rows.size() < limit) {
@@ -238,6 +246,7 @@ private:
                         bounded<job_state>(query, 1, id, "state", 0, 4)};
             }
         }
+        clock_.written(on_);
         const job_id id = add_row(on_, made);
         ahead_.forget();
         if (!work.payload.empty()) {

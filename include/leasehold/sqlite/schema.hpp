@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,21 +24,24 @@ namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// What a file says of itself.
 struct meta {
+    std::int64_t version = schema_version;
     store_id identity{};
     std::string axis{};
 };
 
-/// Reads and checks `leasehold_meta`; throws where the file is not one that this library works on.
-inline meta read_meta(connection& on) {
+/// Reads and checks `leasehold_meta`; throws where the file is not one that this library works on: of its own schema,
+/// or (when it is opened) of one from `oldest` on.
+inline meta read_meta(connection& on, std::int64_t oldest = schema_version) {
     running row = on.prepared(select_meta);
     if (!row.step()) {
         throw store_corrupt{"leasehold_meta has no row"};
     }
-    if (row.integer(0) != schema_version) {
-        throw store_unsupported{"the file has leasehold's schema " + std::to_string(row.integer(0)) +
+    meta found;
+    found.version = row.integer(0);
+    if (found.version < oldest || found.version > schema_version) {
+        throw store_unsupported{"the file has leasehold's schema " + std::to_string(found.version) +
                                 "; this library knows schema " + std::to_string(schema_version)};
     }
-    meta found;
     const std::string id = row.bytes(1);
     if (id.size() != found.identity.bytes.size()) {
         throw store_corrupt{"leasehold_meta.store_id has " + std::to_string(id.size()) + " bytes, not 16"};
@@ -113,8 +117,8 @@ inline void check_objects(connection& on, const found_objects& all, std::span<co
     }
 }
 
-/// What the file says of itself where it is made already; nothing where it has no table of ours. Throws
-/// `store_unsupported` for a schema that is newer, foreign or not whole. Reads only.
+/// What the file says of itself where it is made already, by this schema or an older one; nothing where it has no table
+/// of ours. Throws `store_unsupported` for a schema that is newer, foreign or not whole. Reads only.
 inline std::optional<meta> check_schema(connection& on) {
     const found_objects found = objects_of(on, our_objects);
     if (found.empty()) {
@@ -127,8 +131,13 @@ inline std::optional<meta> check_schema(connection& on) {
     // This table is the same in every schema, and says which one it is; the rest of a newer one may look otherwise.
     check_columns(on, expected_schema.front());
     check_statement(*says, create_schema.c_str());
-    meta known = read_meta(on);
-    check_objects(on, found, expected_schema, create_schema.c_str());
+    meta known = read_meta(on, 1);
+    const std::span<const schema_object> expected{expected_schema};
+    if (known.version == 1) {
+        check_objects(on, found, expected.first(objects_of_first_schema), first_schema.c_str());
+    } else {
+        check_objects(on, found, expected, create_schema.c_str());
+    }
     return known;
 }
 
@@ -164,7 +173,20 @@ inline void settle_file(file_connection& on, std::optional<journal_mode> wanted)
     check_encoding(on);
 }
 
-/// Makes the schema where the file has none. Any number of processes may try at once: one of them does it.
+/// Makes the schema, or what it has more than the file's.
+inline void make_schema(connection& on, std::optional<meta>& known, clock_axis axis) {
+    if (!known) {
+        known = meta{.identity = random_store_id(), .axis = std::string{to_text(axis)}};
+        on.execute(create_schema);
+        on.prepared(insert_meta).bind(known->version, blob{bytes_of(known->identity)}, known->axis).run();
+    } else if (known->version < schema_version) {
+        on.execute(add_anchor);
+        on.prepared(update_schema_version).bind(schema_version).run();
+    }
+}
+
+/// Makes the schema where the file has none, or an older one. Any number of processes may try at once: one of them does
+/// it.
 inline void attach(file_connection& on, clock_axis axis, std::optional<journal_mode> wanted) {
     settle_file(on, wanted);
     std::optional<meta> known;
@@ -172,15 +194,14 @@ inline void attach(file_connection& on, clock_axis axis, std::optional<journal_m
         const open_transaction reading{on, begin_read};
         known = check_schema(on);
     }
-    if (!known) {
+    if (known) {
+        check_axis(*known, axis);  // a file that is refused is not changed
+    }
+    if (!known || known->version < schema_version) {
         const open_transaction writing{on, begin_write};
         known = check_schema(on);
-        if (!known) {
-            known = meta{random_store_id(), std::string{to_text(axis)}};
-            on.execute(create_schema);
-            on.prepared(insert_meta).bind(schema_version, blob{bytes_of(known->identity)}, known->axis).run();
-            on.commit();
-        }
+        make_schema(on, known, axis);
+        on.commit();
     }
     check_axis(*known, axis);
     check_journal(on, wanted);  // somebody else may have made the file at the same moment

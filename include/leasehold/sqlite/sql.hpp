@@ -43,11 +43,11 @@ private:
 
 // ---- Schema --------------------------------------------------------------------------------------------------------
 
-inline constexpr int schema_version = 1;
+inline constexpr int schema_version = 2;
 
 /// State numbers are those of `job_state`: 0 and 1 are the open ones. Payload, checkpoint and result have tables of
 /// their own, so that a job that changes state does not carry its bytes along.
-inline constexpr sql create_schema = R"(
+inline constexpr sql first_schema = R"(
 CREATE TABLE leasehold_meta (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     schema_version INTEGER NOT NULL,
@@ -92,13 +92,25 @@ CREATE UNIQUE INDEX leasehold_key ON leasehold_job (queue, key) WHERE key IS NOT
 CREATE INDEX leasehold_ended ON leasehold_job (state, ended_at) WHERE state >= 2;
 CREATE INDEX leasehold_receipt_of ON leasehold_receipt (job);
 )";
+/// What the second schema adds: what a `boot_clock` showed when the machine was started.
+inline constexpr sql add_anchor = R"(
+CREATE TABLE leasehold_anchor (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    boot_id TEXT NOT NULL,
+    time_namespace TEXT NOT NULL,
+    booted_at INTEGER NOT NULL,
+    high_water INTEGER NOT NULL
+) STRICT;
+)";
+inline constexpr sql create_schema = first_schema + add_anchor;
 
-/// What a file of ours must have: tables with their columns, and indexes without any.
+/// What a file of ours must have: tables with their columns, and indexes without any. In the order in which schemas
+/// added them.
 struct schema_object {
     std::string_view name{};
     std::string_view columns{};  ///< each followed by a space
 };
-inline constexpr std::array<schema_object, 10> expected_schema{{
+inline constexpr std::array<schema_object, 11> expected_schema{{
     {"leasehold_meta", "only schema_version store_id clock_axis "},
     {"leasehold_job",
      "id queue key priority enqueued_at state owner token attempt max_attempts lease_until deadline waits vests_at "
@@ -111,7 +123,9 @@ inline constexpr std::array<schema_object, 10> expected_schema{{
     {"leasehold_key", ""},
     {"leasehold_ended", ""},
     {"leasehold_receipt_of", ""},
+    {"leasehold_anchor", "only boot_id time_namespace booted_at high_water "},
 }};
+inline constexpr std::size_t objects_of_first_schema = 10;
 
 /// All that is, or acts, on the queue's tables. The receiver's ledger is not the queue's, and may lie in the same file.
 inline constexpr sql our_objects =
@@ -121,6 +135,16 @@ inline constexpr sql table_columns = "SELECT name FROM pragma_table_info(?1)";
 inline constexpr sql insert_meta = "INSERT INTO leasehold_meta VALUES (1, ?1, ?2, ?3)";
 inline constexpr sql select_meta = "SELECT schema_version, store_id, clock_axis FROM leasehold_meta WHERE only = 1";
 inline constexpr sql update_store_id = "UPDATE leasehold_meta SET store_id = ?1 WHERE only = 1";
+inline constexpr sql update_schema_version = "UPDATE leasehold_meta SET schema_version = ?1 WHERE only = 1";
+
+// ---- The anchor of a clock that counts from the machine's start ----------------------------------------------------
+
+inline constexpr sql select_anchor =
+    "SELECT boot_id, time_namespace, booted_at, high_water FROM leasehold_anchor WHERE only = 1";
+inline constexpr sql set_anchor = "INSERT OR REPLACE INTO leasehold_anchor VALUES (1, ?1, ?2, ?3, ?4)";
+/// Where it is at ?2 or lower.
+inline constexpr sql raise_high_water =
+    "UPDATE leasehold_anchor SET high_water = ?1 WHERE only = 1 AND high_water <= ?2";
 
 // ---- Transactions --------------------------------------------------------------------------------------------------
 

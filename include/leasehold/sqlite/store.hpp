@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@
 #include <leasehold/sqlite/private_file.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/transaction.hpp>
+#include <leasehold/sqlite/transaction_clock.hpp>
 #include <leasehold/sqlite/view.hpp>
 #include <leasehold/sqlite/write_lock.hpp>
 #include <leasehold/store.hpp>
@@ -57,31 +59,49 @@ public:
     }
 
     /// Waits for the lock until the busy timeout, which runs from `since`, is over.
-    template <local_clock Clock>
+    template <detail::sqlite::file_clock Clock>
     detail::sqlite::transaction begin(const Clock& clock,
                                       std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now()) {
-        return detail::sqlite::transaction{shared_->writing.take(since), single_reading::of(clock), shared_->bell};
+        return detail::sqlite::transaction{shared_->writing.take(since), detail::sqlite::transaction_clock::of(clock),
+                                           shared_->bell};
     }
 
     /// The caller's own open transaction on the same file, for the verbs to run in. Throws `std::logic_error` where it
     /// does not hold the write lock, or is on another file.
-    template <local_clock Clock>
+    template <detail::sqlite::file_clock Clock>
     detail::sqlite::joined_transaction adopt(SQLite::Database& connection, const Clock& clock) const {
-        return detail::sqlite::joined_transaction{connection, identity(), single_reading::of(clock)};
+        return detail::sqlite::joined_transaction{connection, identity(), detail::sqlite::transaction_clock::of(clock)};
     }
 
     /// A transaction begun on the caller's connection to the same file. Throws `std::logic_error` where that is to
     /// another file, or has a transaction open.
-    template <local_clock Clock>
+    template <detail::sqlite::file_clock Clock>
     detail::sqlite::lent_transaction begin_on(SQLite::Database& connection, const Clock& clock) const {
         const store_id known = identity();
         const detail::sqlite::patience until{shared_->options.busy_timeout};
-        return {shared_->writing.pass(until), connection, known, single_reading::of(clock), shared_->bell, until,
+        return {shared_->writing.pass(until),
+                connection,
+                known,
+                detail::sqlite::transaction_clock::of(clock),
+                shared_->bell,
+                until,
                 shared_->options.busy_timeout};
     }
 
     /// A snapshot; never waits for the write lock longer than a commit takes.
     detail::sqlite::view view() const { return detail::sqlite::view{shared_->reading.take()}; }
+
+    /// What a clock that the file anchors shows, outside any transaction of the caller's.
+    template <detail::sqlite::anchored_clock Clock>
+    reading read(const Clock& clock) const {
+        if (const std::optional<reading> seen = view().read(clock)) {
+            return *seen;
+        }
+        detail::sqlite::write_lock writing{shared_->writing.take()};
+        const reading now = clock.read_in(writing.file());
+        writing.commit();
+        return now;
+    }
 
     /// A word that is another after every commit, by any process, that may have made a job ready.
     std::uint32_t changes() const { return shared_->bell.read(); }

@@ -17,6 +17,7 @@
 #include <leasehold/sqlite/primitives.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/sql.hpp>
+#include <leasehold/sqlite/transaction_clock.hpp>
 #include <leasehold/sqlite/write_lock.hpp>
 #include <leasehold/store.hpp>
 
@@ -25,7 +26,7 @@ namespace leasehold::inline v0_1_0::detail::sqlite {
 /// A write transaction: has the file's write lock from its construction on, and reads the clock after that.
 class transaction : write_lock, public primitives {
 public:
-    transaction(line::place at, single_reading clock, file_bell& bell)
+    transaction(line::place at, transaction_clock clock, file_bell& bell)
         : write_lock{std::move(at)}, primitives{file(), read_meta(file()).identity, clock}, bell_{bell} {}
 
     sqlite::savepoint savepoint() { return sqlite::savepoint{on_}; }
@@ -54,7 +55,7 @@ private:
 class joined_transaction : borrowed_connection, public primitives {
 public:
     /// Throws `std::logic_error` where the transaction is not one that the verbs can join.
-    joined_transaction(SQLite::Database& callers, const store_id& identity, single_reading clock)
+    joined_transaction(SQLite::Database& callers, const store_id& identity, transaction_clock clock)
         : borrowed_connection{callers}, primitives{borrowed(), identity, clock}, unread_{clock} {
         check();
     }
@@ -103,7 +104,7 @@ private:
         }
     }
 
-    single_reading unread_;
+    transaction_clock unread_;
 };
 
 /// Begins on a caller's connection, which may not wait for locks itself: a base, so that the lock is had before
@@ -145,7 +146,7 @@ private:
 /// A transaction of ours on a caller's connection.
 class lent_transaction : lent_connection, public joined_transaction {
 public:
-    lent_transaction(passage way, SQLite::Database& callers, const store_id& identity, single_reading clock,
+    lent_transaction(passage way, SQLite::Database& callers, const store_id& identity, transaction_clock clock,
                      file_bell& bell, patience until, millis timeout)
         : lent_connection{std::move(way), callers, until, timeout},
           joined_transaction{callers, identity, clock},

@@ -18,6 +18,7 @@
 #include <leasehold/sqlite/rows.hpp>
 #include <leasehold/sqlite/schema.hpp>
 #include <leasehold/sqlite/sql.hpp>
+#include <leasehold/sqlite/transaction_clock.hpp>
 
 namespace leasehold::inline v0_1_0::detail::sqlite {
 
@@ -28,6 +29,12 @@ public:
         : way_{std::move(at.way)}, on_{at.on}, open_{on_, begin_read}, identity_{read_meta(on_).identity} {}
 
     store_id identity() const noexcept { return identity_; }
+
+    /// What a clock that the file anchors shows; nothing where the file has no anchor of this boot yet.
+    template <anchored_clock Clock>
+    std::optional<reading> read(const Clock& clock) {
+        return clock.look_in(on_);
+    }
 
     std::optional<record> find(job_id id) {
         std::optional<record> found = without_bytes(id);
