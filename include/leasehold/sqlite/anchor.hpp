@@ -16,7 +16,7 @@
 #include <leasehold/text.hpp>
 #include <leasehold/time.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// Where a boot clock's axis lies, as the file keeps it.
 struct anchor {
@@ -95,4 +95,4 @@ inline reading read_axis(const anchor& by, std::chrono::nanoseconds since_boot) 
     return {at, at, pace_point{passed}};
 }
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite

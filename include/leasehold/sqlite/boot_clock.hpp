@@ -15,7 +15,7 @@
 #include <leasehold/sqlite/transaction_clock.hpp>
 #include <leasehold/sqlite/write_lock.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 struct boot_clock_options {
     /// After a start of the machine: how far the wall clock may be behind what the queue's clock has shown already.
@@ -105,4 +105,4 @@ instant re_anchor(const std::string& path, const basic_boot_clock<Machine>& cloc
     return now.at;
 }
 
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

@@ -12,7 +12,7 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/process_of.hpp>
 
-namespace leasehold {
+namespace leasehold::inline v0_1_0 {
 
 /// Which start of the machine this is, and by whose reckoning the time since then is counted.
 struct boot_identity {
@@ -54,4 +54,4 @@ private:
 };
 
 }  // namespace detail::sqlite
-}  // namespace leasehold
+}  // namespace leasehold::inline v0_1_0

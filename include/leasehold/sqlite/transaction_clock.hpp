@@ -7,7 +7,7 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/sqlite/connection.hpp>
 
-namespace leasehold::detail::sqlite {
+namespace leasehold::inline v0_1_0::detail::sqlite {
 
 /// A clock that is read in the file, since what it shows hangs on what is kept there.
 template <class Clock>
@@ -66,4 +66,4 @@ private:
     std::optional<reading> taken_{};
 };
 
-}  // namespace leasehold::detail::sqlite
+}  // namespace leasehold::inline v0_1_0::detail::sqlite
