@@ -39,11 +39,13 @@ namespace leasehold::inline v0_1_0 {
 /// nothing written; a fault of the store throws `store_error` or a child of it.
 template <class Clock, class Store>
 class basic_lease_queue {
-    static_assert(clock_policy<Clock>, "Clock is not a clock: see leasehold/clock.hpp");
+    static_assert(clock_policy<Clock>, "Clock is not a clock: use wall_clock, or see docs/clocks.md");
     static_assert(!clock_policy<Clock> || holds_for<Clock, Store>,
-                  "Clock holds less far than Store reaches: see leasehold/clock.hpp");
+                  "Clock holds less far than Store reaches: use wall_clock or boot_clock with a file, server_clock or "
+                  "assume_synchronised with a server (docs/clocks.md says which)");
     static_assert(!clock_policy<Clock> || !holds_for<Clock, Store> || readable_in<Clock, Store>,
-                  "Clock is not readable in this Store: see leasehold/clock.hpp");
+                  "Clock is not readable in this Store: use boot_clock with a file alone, server_clock with a server "
+                  "alone, process_clock or wall_clock in memory (docs/clocks.md says which)");
     static_assert(lease_store<Store>, "Store must model lease_store: see leasehold/store.hpp");
 
 public:
@@ -378,7 +380,12 @@ private:
     /// that had vested was set aside. What has vested all the same cannot be taken yet; only a change can tell when.
     std::optional<instant> next_to_come(std::span<const std::string_view> queues) const {
         const std::optional<instant> next = next_vesting(queues);
-        return next && rules::must_wait(*next, now()) ? next : std::nullopt;
+        const instant seen = now();
+        if (next && !rules::must_wait(*next, seen)) {
+            const instant takeable = saturating_add(*next, skew_of<Clock>());
+            return rules::must_wait(takeable, seen) ? std::optional{takeable} : std::nullopt;
+        }
+        return next;
     }
 
     template <class Open, class Work>

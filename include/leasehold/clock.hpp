@@ -60,6 +60,16 @@ concept paced_clock = local_clock<Clock> && requires(const Clock& clock) {
     { clock.at(clock.pace()) } -> detail::wall_reading;
 };
 
+/// How far two of its kind may be apart without harm: for a clock that is only assumed to be synchronised.
+template <class Clock>
+constexpr millis skew_of() noexcept {
+    if constexpr (requires { Clock::skew; }) {
+        return Clock::skew;
+    } else {
+        return {};
+    }
+}
+
 /// Reads the clock once. Throws `store_unsupported` where it shows an end of the range.
 template <local_clock Clock>
 reading take_reading(const Clock& clock) {
@@ -76,7 +86,8 @@ reading take_reading(const Clock& clock) {
         throw store_unsupported{"the clock shows " + to_text(at) + ", an end of the range of instants"};
     }
     // What is floored off the clock comes off the pace as well, or the holder would think the lease that much longer.
-    return {at, at, std::chrono::floor<std::chrono::milliseconds>(pace - (now - at))};
+    return {at, saturating_subtract(at, skew_of<Clock>()),
+            std::chrono::floor<std::chrono::milliseconds>(pace - (now - at))};
 }
 
 /// A transaction's reading of its clock, whatever the clock's type: taken when first asked for, and only once.

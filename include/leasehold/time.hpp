@@ -73,8 +73,7 @@ public:
 
     friend constexpr auto operator<=>(millis, millis) noexcept = default;
 
-private:
-    std::int64_t count_ = 0;
+    std::int64_t count_ = 0;  ///< to be read by `count()`; public so that a length can be a template's argument
 };
 
 /// The longest length of time: as long as it takes.

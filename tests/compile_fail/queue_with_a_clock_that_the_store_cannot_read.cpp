@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// error: Clock is not readable in this Store
+// error: Clock is not readable in this Store: .* process_clock or wall_clock in memory
 #include <leasehold/leasehold.hpp>
 #include <leasehold/memory_store.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// error: Clock is not a clock
+// error: Clock is not a clock: use wall_clock
 #include <leasehold/leasehold.hpp>
 #include <leasehold/memory_store.hpp>
 
