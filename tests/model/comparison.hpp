@@ -29,8 +29,10 @@ public:
         q_.queue.enqueue({});  // so that its row tells the store's id
         model_.enqueue({});
         model_.store = q_.queue.find(job_id{1})->store;
-        // What a rolled back transaction gave out was never seen: whether it is given again is the store's own choice.
-        model_.leaves_gaps = !std::is_same_v<typename Place::store_type, sqlite_store>;
+        using store = typename Place::store_type;
+        model_.leaves_out = std::is_same_v<store, sqlite_store>   ? gaps::none
+                            : std::is_same_v<store, memory_store> ? gaps::taken_back
+                                                                  : gaps::all;
     }
 
     /// Whether both agreed from the first step to the last.

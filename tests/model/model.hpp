@@ -57,12 +57,15 @@ struct sentences {
     static bool is_other_round(claim_token presented, claim_token row) { return presented != row; }
 };
 
+/// Which ids are never a job's. What a store does with those that nobody has seen is its own choice.
+enum class gaps : std::uint8_t { none, taken_back, all };  ///< all: also one for each job that was known already
+
 /// Has the verbs of the queue, at the time `now`.
 template <class Says = sentences>
 struct queue {
     store_id store{};
     instant now{};
-    bool leaves_gaps = false;  ///< whether the id of a row that was taken back is left out: a store may
+    gaps leaves_out = gaps::none;
     std::int64_t last_id = 0;
     std::vector<record> rows{};
 
@@ -406,6 +409,7 @@ private:
     enqueued add(const job& work) {
         if (!work.key.empty()) {
             if (const auto known = find(work.queue, work.key)) {
+                last_id += leaves_out == gaps::all ? 1 : 0;
                 return {known->id, known->payload == work.payload ? intake::duplicate : intake::conflict, known->state};
             }
         }
@@ -431,7 +435,7 @@ private:
 
     void take_back(const whole& before) {
         rows = before.rows;
-        last_id = leaves_gaps ? last_id : before.last_id;
+        last_id = leaves_out == gaps::none ? before.last_id : last_id;
     }
 
     void make_ready(record& job, instant due) {
