@@ -23,7 +23,8 @@ public:
     static constexpr reach holds = reach::network;
     static constexpr millis skew = Skew;
 
-    explicit assume_synchronised(Clock clock = {}) : Clock{std::move(clock)} {}
+    assume_synchronised() = default;
+    explicit assume_synchronised(Clock clock) : Clock{std::move(clock)} {}
 };
 
 }  // namespace leasehold::inline v0_1_0
