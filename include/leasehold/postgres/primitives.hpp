@@ -328,7 +328,7 @@ private:
                                                             receipts_in(found, at, row_width + 2)};
         }
         // As the server gave them, save one that changed while it was being locked.
-        std::stable_sort(rows.begin(), rows.end(), [](const row& a, const row& b) {
+        std::sort(rows.begin(), rows.end(), [](const row& a, const row& b) {
             return std::tie(b.priority, a.vests_at, a.id) < std::tie(a.priority, b.vests_at, b.id);
         });
         return rows;

@@ -212,7 +212,7 @@ private:
         }
     }
 
-    /// Adds the first rows of one priority: the heads of its two ranges, merged in claim order.
+    /// Adds the first rows of one priority: the heads of its two ranges, in claim order.
     void add_heads(std::vector<row>& rows, std::string_view queue, std::int64_t priority, std::size_t limit,
                    const reading& now) {
         const auto most = static_cast<std::int64_t>(limit);
@@ -222,15 +222,17 @@ private:
             query.bind(queue, priority, most);
             append_rows(query, rows);
         }
-        const auto middle = static_cast<std::ptrdiff_t>(rows.size());
         {
             running query = on_.prepared(waiting_heads);
             query.bind(queue, priority, now.at, now.taking_at, most);
             append_rows(query, rows);
         }
-        std::inplace_merge(rows.begin() + from, rows.begin() + middle, rows.end(), [](const row& a, const row& b) {
+        const auto earlier = [](const row& a, const row& b) {
             return std::tie(a.vests_at, a.id) < std::tie(b.vests_at, b.id);
-        });
+        };
+        if (!std::is_sorted(rows.begin() + from, rows.end(), earlier)) {  // mostly one of the two is empty
+            std::sort(rows.begin() + from, rows.end(), earlier);
+        }
         if (rows.size() > static_cast<std::size_t>(from) + limit) {
             rows.resize(static_cast<std::size_t>(from) + limit);
         }

@@ -109,10 +109,18 @@ public:
         {
             const std::lock_guard lock{mutex_};
             out.reserve(waiting_.size());
-            const auto first =
-                std::stable_partition(waiting_.begin(), waiting_.end(), [&](const auto& each) { return !fits(each); });
-            std::for_each(first, waiting_.end(), [&](waiting_job& each) { out.push_back(std::move(each.held)); });
-            waiting_.erase(first, waiting_.end());
+            auto kept = waiting_.begin();
+            for (waiting_job& each : waiting_) {
+                if (fits(each)) {
+                    out.push_back(std::move(each.held));
+                } else {
+                    if (&*kept != &each) {
+                        *kept = std::move(each);
+                    }
+                    ++kept;
+                }
+            }
+            waiting_.erase(kept, waiting_.end());
         }
         changed_.notify_all();
         return out;
