@@ -17,6 +17,7 @@
 
 namespace leasehold::inline v0_1_0 {
 
+/// How a boot clock goes on after a start of the machine.
 struct boot_clock_options {
     /// After a start of the machine: how far the wall clock may be behind what the queue's clock has shown already.
     /// Further, and every call is refused until the wall clock is right, or `re_anchor` was called.
@@ -35,10 +36,13 @@ public:
     static constexpr clock_axis axis = clock_axis::boot;
     static constexpr reach holds = reach::machine;
 
+    /// `machine` is asked for the start, the time since it and the wall clock: another one in tests.
     basic_boot_clock(boot_clock_options options = {}, Machine machine = {})  // NOLINT: options are a clock in {{}}
         : options_{options}, machine_{std::move(machine)} {}
 
+    /// The time since the start, which counts time asleep.
     auto pace() const { return std::chrono::time_point<pace_axis, std::chrono::nanoseconds>{machine_.since_boot()}; }
+    /// What the wall clock shows, floored.
     instant wall() const { return std::chrono::floor<std::chrono::milliseconds>(machine_.wall()); }
 
     // ---- For the store: in a transaction on its connection ----------------------------------------------------------
@@ -78,6 +82,7 @@ private:
     Machine machine_;
 };
 
+/// The boot clock of this machine.
 using boot_clock = basic_boot_clock<detail::sqlite::this_machine>;
 
 static_assert(clock_for<boot_clock, sqlite_store> && !local_clock<boot_clock>);
