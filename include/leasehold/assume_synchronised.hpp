@@ -21,9 +21,11 @@ class assume_synchronised : public Clock {
 
 public:
     static constexpr reach holds = reach::network;
-    static constexpr millis skew = Skew;
+    static constexpr millis skew = Skew;  ///< how far two machines' clocks are apart at most
 
+    /// Of a default clock.
     assume_synchronised() = default;
+    /// Shows what `clock` shows.
     explicit assume_synchronised(Clock clock) : Clock{std::move(clock)} {}
 };
 
