@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <leasehold/sqlite/boot_clock.hpp>
 #include <leasehold/text.hpp>
 
 #include "support/files.hpp"
@@ -397,6 +398,23 @@ TEST_CASE("who looks makes nothing: no file, and no table in a file that is anot
     files::write(folder / "text", "hello");
     CHECK(inspect("text").status == 1);
     CHECK(files::read(folder / "text") == "hello");
+}
+
+TEST_CASE("a file that keeps time by another clock is looked into with that, where there is one", "[inspect]") {
+    const temporary_folder folder;
+    const auto inspect = [&](const std::string& name) {
+        return programs::run(std::string{LEASEHOLD_INSPECT} + " " + (folder / name) + " 2>&1");
+    };
+    {
+        basic_lease_queue<boot_clock, sqlite_store> queue{{folder / "boot.db"}};
+        queue.enqueue({.payload = "x"});
+        queue.claim("A", 1h);
+    }
+    CHECK(inspect("boot.db").status == 0);
+    CHECK_THAT(inspect("boot.db").text, contains("leases (1)") && contains("59 min"));
+    basic_lease_queue{sqlite_store{folder / "manual.db"}, manual_clock{}};
+    CHECK(inspect("manual.db").status == 1);
+    CHECK_THAT(inspect("manual.db").text, contains("manual clock"));
 }
 
 TEST_CASE("a command line that makes no sense is refused, and says why", "[inspect]") {

@@ -15,6 +15,9 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <CLI/CLI.hpp>
 
+#include <leasehold/sqlite.hpp>
+#include <leasehold/sqlite/boot_clock.hpp>
+
 #include "../common/any_store.hpp"
 #include "as_json.hpp"
 #include "operations.hpp"
@@ -43,17 +46,23 @@ struct request {
     leasehold::requeue_options again{};
 };
 
-/// A queue makes what is missing; who only looks must not.
-void refuse_unless_there(const request& asked) {
+/// Whose clock a store keeps time by. A queue makes what is missing, and who only looks must not: throws where there is
+/// no store.
+std::string clock_of(const request& asked) {
     if (any_store::is_database(asked.store)) {
         if (!any_store::has_store(asked.store, asked.schema)) {
             throw std::runtime_error{"the database has no store in the schema " + shown(asked.schema)};
         }
-    } else if (!std::filesystem::exists(asked.store)) {
+        return std::string{to_text(leasehold::clock_axis::server)};
+    }
+    if (!std::filesystem::exists(asked.store)) {
         throw std::runtime_error{"there is no file " + shown(asked.store)};
-    } else if (!SQLite::Database{asked.store, SQLite::OPEN_READONLY, 5000}.tableExists("leasehold_meta")) {
+    }
+    SQLite::Database file{asked.store, SQLite::OPEN_READONLY, 5000};
+    if (!file.tableExists("leasehold_meta")) {
         throw std::runtime_error{shown(asked.store) + " is no store"};
     }
+    return file.execAndGet("SELECT clock_axis FROM leasehold_meta").getString();
 }
 
 template <class Queue>
@@ -154,10 +163,12 @@ public:
         if (asked_.watches) {
             signals.emplace();
         }
-        refuse_unless_there(asked_);
-        return any_store::with_queue(asked_.store, {.schema = asked_.schema}, [&](auto& queue) {
-            return signals ? watch(queue, asked_, *signals) : run(queue);
-        });
+        const auto on = [&](auto& queue) { return signals ? watch(queue, asked_, *signals) : run(queue); };
+        if (clock_of(asked_) == to_text(leasehold::clock_axis::boot)) {
+            leasehold::basic_lease_queue<leasehold::boot_clock, leasehold::sqlite_store> queue{{asked_.store}};
+            return on(queue);
+        }
+        return any_store::with_queue(asked_.store, {.schema = asked_.schema}, on);
     }
 
 private:
