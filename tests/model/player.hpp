@@ -103,7 +103,9 @@ private:
             case flaw::token_below: m.token.value -= 1; break;
             case flaw::token_above: m.token.value += 1; break;
             case flaw::attempt: m.attempt += 1; break;
-            case flaw::lease_until: m.lease_until += std::chrono::milliseconds{1}; break;
+            case flaw::lease_until:  // (also where it is the end of the range)
+                m.lease_until = instant{std::chrono::milliseconds{m.lease_until.time_since_epoch().count() ^ 1}};
+                break;
         }
         return m;
     }
