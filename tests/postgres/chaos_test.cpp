@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// Several real processes on one server, which is not kind to them.
-#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <random>
-#include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +12,8 @@
 #include <leasehold/receiver_ledger.hpp>
 
 #include "postgres/place.hpp"
+#include "process/races.hpp"
+#include "support/many_jobs.hpp"
 #include "support/processes.hpp"
 #include "support/soak.hpp"
 
@@ -27,58 +26,17 @@ std::unique_ptr<postgres_lease_queue> opened(const std::string& conninfo) {
         postgres_store{conninfo, {.busy_timeout = 30s, .answer_timeout = 40s}});
 }
 
-std::vector<job> numbered(std::size_t count) {
-    std::vector<job> jobs;
-    for (std::size_t i = 0; i < count; ++i) {
-        jobs.push_back({.key = std::to_string(i), .payload = "x", .max_attempts = 1'000'000});
-    }
-    return jobs;
-}
-
 TEST_CASE("of two processes that start at one instant, exactly one claims the job - postgres", "[process]") {
     const postgres place;
-    const auto queue = opened(place.data.conninfo());
     for (std::size_t round = 0; round < soak(20); ++round) {
-        queue->enqueue({.payload = "x"});
-        const auto reports = processes::run_together(
-            2, [&](std::size_t) { return opened(place.data.conninfo()); },
-            [](std::size_t, postgres_lease_queue& mine) -> std::string {
-                const auto held = mine.claim("worker", 1h);
-                return held ? "token " + to_text(held->token) : "nothing";
-            });
-        INFO("round " << round << ": " << reports[0] << ", " << reports[1]);
-        REQUIRE(std::count(reports.begin(), reports.end(), "token 1") == 1);
-        REQUIRE(std::count(reports.begin(), reports.end(), "nothing") == 1);
+        INFO("round " << round);
+        races::of_two_processes_one_claims([&] { return opened(place.data.conninfo()); });
     }
 }
 
 TEST_CASE("four processes finish every job once, and none is told busy - postgres", "[process]") {
     const postgres place;
-    const std::size_t count = soak(2000);
-    opened(place.data.conninfo())->enqueue_many(numbered(count));
-    const auto reports = processes::run_together(
-        4, [&](std::size_t) { return opened(place.data.conninfo()); },
-        [](std::size_t, postgres_lease_queue& queue) {
-            std::string done;
-            while (auto held = queue.claim("worker", 1h)) {
-                if (held->token != claim_token{1} || !queue.finish(*held)) {
-                    return std::string{"error: a job in another round"};
-                }
-                done += held->key + ' ';
-            }
-            return done;
-        });
-    std::multiset<std::string> done;
-    for (const std::string& report : reports) {
-        INFO(report.substr(0, 200));
-        REQUIRE(report.find("error") == std::string::npos);
-        std::istringstream keys{report};
-        for (std::string key; keys >> key;) {
-            done.insert(key);
-        }
-    }
-    CHECK(done.size() == count);
-    CHECK(std::set<std::string>{done.begin(), done.end()}.size() == count);
+    races::four_processes_finish_each_job_once([&] { return opened(place.data.conninfo()); }, soak(2000));
 }
 
 TEST_CASE("a child of a fork is refused its parent's connections, and says nothing on them - postgres", "[process]") {
@@ -175,7 +133,7 @@ TEST_CASE("while backends are killed and the server restarts, four workers bring
     const servers::database data{mine};
     const temporary_folder folder;
     const std::string ledger = folder / "ledger.db";
-    opened(data.conninfo())->enqueue_many(numbered(count));
+    opened(data.conninfo())->enqueue_many(numbered(count, {.payload = "x", .max_attempts = 1'000'000}));
     {
         const receiver_ledger made{ledger};
         SQLite::Database file{ledger, SQLite::OPEN_READWRITE};

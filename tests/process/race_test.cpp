@@ -2,12 +2,9 @@
 /// Several real processes on one file.
 #include <algorithm>
 #include <memory>
-#include <set>
-#include <sstream>
 #include <string>
-#include <vector>
 
-#include "support/many_jobs.hpp"
+#include "process/races.hpp"
 #include "support/places.hpp"
 #include "support/processes.hpp"
 
@@ -15,59 +12,30 @@ namespace {
 
 using namespace places;
 
-/// What children open. They wait long: a machine with other work to do is not the matter here.
+/// How children open. They wait long: a machine with other work to do is not the matter here.
 template <class Place>
-auto opened(const Place& place) {
-    sqlite_options options{.synchronous = synchronous_mode::off, .busy_timeout = 30s};
-    return std::make_unique<lease_queue>(sqlite_store{place.path(), options});
+auto opener(const Place& place) {
+    return [path = place.path()] {
+        return std::make_unique<lease_queue>(
+            sqlite_store{path, {.synchronous = synchronous_mode::off, .busy_timeout = 30s}});
+    };
 }
 
 TEMPLATE_TEST_CASE("of two processes that start at one instant, exactly one claims the job", "[process]",
                    places::rollback_file, places::wal_file) {
     for (int round = 0; round < 200; ++round) {
-        TestType place;
-        make_jobs(place, 1);
-        const auto reports = processes::run_together(
-            2, [&](std::size_t) { return opened(place); },
-            [](std::size_t, lease_queue& queue) -> std::string {
-                const auto held = queue.claim("worker", 1h);
-                return held ? "token " + to_text(held->token) : "nothing";
-            });
-        INFO("round " << round << ": " << reports[0] << ", " << reports[1]);
-        REQUIRE(std::count(reports.begin(), reports.end(), "token 1") == 1);
-        REQUIRE(std::count(reports.begin(), reports.end(), "nothing") == 1);
+        INFO("round " << round);
+        const TestType place;
+        lease_queue{place.store()};
+        races::of_two_processes_one_claims(opener(place));
     }
 }
 
 TEMPLATE_TEST_CASE("four processes finish every job once, and none is told busy", "[process]", places::rollback_file,
                    places::wal_file) {
-    TestType place;
-    make_jobs(place, 2000);
-    const auto reports = processes::run_together(
-        4, [&](std::size_t) { return opened(place); },
-        [](std::size_t, lease_queue& queue) {
-            std::string done;
-            while (auto held = queue.claim("worker", 1h)) {
-                if (held->token != claim_token{1} || !queue.finish(*held)) {
-                    return std::string{"error: a job in another round"};
-                }
-                done += held->key + ' ';
-            }
-            return done;
-        });
-    std::multiset<std::string> done;
-    for (const std::string& report : reports) {
-        INFO(report);
-        REQUIRE(report.find("error") == std::string::npos);
-        std::istringstream keys{report};
-        for (std::string key; keys >> key;) {
-            done.insert(key);
-        }
-    }
-    CHECK(done.size() == 2000);
-    CHECK(std::set<std::string>(done.begin(), done.end()).size() == 2000);
-    lease_queue queue{place.store()};
-    CHECK(queue.stats().queues.front().finished == 2000);
+    const TestType place;
+    lease_queue{place.store()};
+    races::four_processes_finish_each_job_once(opener(place), 2000);
 }
 
 TEMPLATE_TEST_CASE("any number of processes may open a missing file at once", "[process]", places::rollback_file,

@@ -13,16 +13,43 @@
 
 namespace leasehold::inline v0_1_0::detail::postgres {
 
-/// Ends a transaction: tells who waits, where there is something to tell, and commits. One request.
-inline void commit(connection& on, const postgres_options& options, bool made_ready) {
-    if (made_ready && options.notify) {
-        on.gather(on.says().tell_listeners, with(on.says().schema));
+/// The verbs in a transaction that is ours to begin and to commit. It begins with its first statement, in the same
+/// request.
+class owned_primitives : public primitives {
+public:
+    /// Tells who waits, where there is something to tell, and commits. One request, and none where nothing was begun.
+    void commit() {
+        if (!is_started_) {
+            return;
+        }
+        if (made_ready_ && pool_.options().notify) {
+            on_.gather(on_.says().tell_listeners, with(on_.says().schema));
+        }
+        on_.gather(on_.says().commit);
+        if (on_.flush(true).back().tag() != "COMMIT") {
+            throw store_error{"the server rolled the transaction back instead of committing it", 0, true};
+        }
     }
-    on.gather(on.says().commit);
-    if (on.flush(true).back().tag() != "COMMIT") {
-        throw store_error{"the server rolled the transaction back instead of committing it", 0, true};
+
+protected:
+    /// `is_set_up`: the connection has our settings already, for as long as it lasts.
+    owned_primitives(connection& on, const pool& of, bool is_set_up, low_water& lows, transaction_clock clock)
+        : primitives{on, lows, clock}, pool_{of}, is_set_up_{is_set_up} {}
+    ~owned_primitives() = default;
+    owned_primitives(const owned_primitives&) = delete;
+    owned_primitives& operator=(const owned_primitives&) = delete;
+
+private:
+    void begin() override {
+        on_.gather(on_.says().begin);
+        if (!is_set_up_) {
+            on_.gather(on_.says().settings, pool_.settings(true));
+        }
     }
-}
+
+    const pool& pool_;
+    bool is_set_up_;
+};
 
 /// A connection of the store's own, in a transaction: a base, so that it is there before the primitives that use it.
 class own_place {
@@ -37,30 +64,14 @@ private:
     pool::place at_;
 };
 
-/// A write transaction of the store's own. It begins with its first statement, in the same request.
-class transaction : own_place, public primitives {
+/// A write transaction of the store's own.
+class transaction : own_place, public owned_primitives {
 public:
-    transaction(pool::place at, pool& of, low_water& lows, transaction_clock clock)
-        : own_place{std::move(at)}, primitives{own(), lows, clock}, pool_{of} {}
+    transaction(pool::place at, const pool& of, low_water& lows, transaction_clock clock)
+        : own_place{std::move(at)}, owned_primitives{own(), of, of.options().has_session, lows, clock} {}
     ~transaction() = default;
     transaction(const transaction&) = delete;
     transaction& operator=(const transaction&) = delete;
-
-    void commit() {
-        if (is_started_) {
-            postgres::commit(on_, pool_.options(), made_ready_);
-        }
-    }
-
-private:
-    void begin() override {
-        on_.gather(on_.says().begin);
-        if (!pool_.options().has_session) {
-            on_.gather(on_.says().settings, pool_.settings(true));
-        }
-    }
-
-    pool& pool_;
 };
 
 /// A caller's connection, borrowed.
@@ -121,11 +132,11 @@ private:
 };
 
 /// A transaction of ours on a caller's connection.
-class lent_transaction : borrowed_connection, public primitives {
+class lent_transaction : borrowed_connection, public owned_primitives {
 public:
     lent_transaction(PGconn* callers, const pool& of, low_water& lows, const store_id& identity,
                      transaction_clock clock)
-        : borrowed_connection{callers, of}, primitives{borrowed(), lows, clock}, pool_{of} {
+        : borrowed_connection{callers, of}, owned_primitives{borrowed(), of, false, lows, clock} {
         if (!borrowed().is_idle()) {
             throw std::logic_error{"transact: the connection has a transaction open already"};
         }
@@ -138,20 +149,6 @@ public:
     }
     lent_transaction(const lent_transaction&) = delete;
     lent_transaction& operator=(const lent_transaction&) = delete;
-
-    void commit() {
-        if (is_started_) {
-            postgres::commit(on_, pool_.options(), made_ready_);
-        }
-    }
-
-private:
-    void begin() override {
-        on_.gather(on_.says().begin);
-        on_.gather(on_.says().settings, pool_.settings(true));
-    }
-
-    const pool& pool_;
 };
 
 }  // namespace leasehold::inline v0_1_0::detail::postgres
