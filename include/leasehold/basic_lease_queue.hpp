@@ -107,9 +107,9 @@ public:
         if (queues.empty()) {
             queues.emplace_back("default");
         }
-        const detail::waiter waiter{clock_, store_, stop, terms.wait};
+        detail::waiter waiter{clock_, store_, stop, terms.wait};
         for (;;) {
-            const std::uint32_t seen = waiter.changes();
+            waiter.look();
             const std::optional<instant> next = next_vesting(queues);
             const bool has_vested = next && !rules::must_wait(*next, now());
             if (has_vested) {
@@ -118,7 +118,7 @@ public:
                     return first_of(std::move(taken));
                 }
             }
-            if (!waiter.wait(seen, has_vested ? next_to_come(queues) : next)) {
+            if (!waiter.wait(has_vested ? next_to_come(queues) : next)) {
                 return std::nullopt;
             }
         }

@@ -10,13 +10,13 @@
 #include <iterator>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
+#include <version>
 
 #include <leasehold/arguments.hpp>
 #include <leasehold/clock.hpp>
@@ -142,6 +142,7 @@ public:
         return taken;
     }
 
+#ifdef __cpp_lib_jthread
     /// As the queue's.
     std::optional<typed_lease<T>> wait_claim(const std::stop_token& stop, claim_terms terms) const {
         const auto& clock = queue_->clock();
@@ -154,6 +155,7 @@ public:
         }
         return std::nullopt;
     }
+#endif
 
     /// As the queue's.
     typed_finished_and_claimed<T> finish_and_claim(const marker& round, std::string_view result,

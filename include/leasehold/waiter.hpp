@@ -32,19 +32,13 @@ public:
     waiter& operator=(const waiter&) = delete;
     ~waiter() = default;
 
-    /// To be asked before the rows are: a change after that is noticed.
-    std::uint32_t changes() const {
-        if constexpr (waitable_store<Store>) {
-            return store_.changes();
-        } else {
-            return 0;
-        }
-    }
+    /// To be called before the rows are asked: a change after that is noticed.
+    void look() { seen_ = changes(); }
 
-    /// Waits for a change since `seen`, for `next`, or for the next look that is due anyway: some commits say nothing,
-    /// those of foreign programs for one, and a wall clock that is set does not either. False once there is no more to
-    /// wait for: the stop, or the end.
-    bool wait(std::uint32_t seen, std::optional<instant> next) const {
+    /// Waits for a change since the last look, for `next`, or for the next look that is due anyway: some commits say
+    /// nothing, those of foreign programs for one, and a wall clock that is set does not either. False once there is no
+    /// more to wait for: the stop, or the end.
+    bool wait(std::optional<instant> next) const {
         using clock = std::chrono::steady_clock;
         const clock::time_point look = clock::now() + between_looks;
         for (;;) {
@@ -54,10 +48,10 @@ public:
             }
             const millis to_next = next ? saturating_subtract(*next, read_clock(clock_, store_).at) : longest;
             const auto to_look = std::chrono::ceil<std::chrono::milliseconds>(look - clock::now());
-            if (to_next <= millis{} || changes() != seen || to_look.count() <= 0) {
+            if (to_next <= millis{} || changes() != seen_ || to_look.count() <= 0) {
                 return true;
             }
-            sleep(seen, std::min({millis{to_look}, to_next, saturating_subtract(end_, now)}));
+            sleep(std::min({millis{to_look}, to_next, saturating_subtract(end_, now)}));
         }
     }
 
@@ -74,9 +68,17 @@ private:
         }
     };
 
-    void sleep(std::uint32_t seen, millis at_most) const {
+    std::uint32_t changes() const {
         if constexpr (waitable_store<Store>) {
-            store_.await(seen, at_most);
+            return store_.changes();
+        } else {
+            return 0;
+        }
+    }
+
+    void sleep(millis at_most) const {
+        if constexpr (waitable_store<Store>) {
+            store_.await(seen_, at_most);
         } else {
             const std::timespec span{0, static_cast<long>(at_most.count() * 1'000'000)};  // below a second
             ::nanosleep(&span, nullptr);
@@ -87,6 +89,9 @@ private:
     const Store& store_;
     const std::stop_token& stop_;
     pace_point end_;
+    // Before anybody is told whom to wake: in a child of a fork it is refused here, and who has a lock there may not be
+    // in the child.
+    std::uint32_t seen_ = changes();
     waking wake_{&store_};
     std::stop_callback<waking> on_stop_{stop_, wake_};
     step_listener<Clock> on_step_{clock_, wake_};

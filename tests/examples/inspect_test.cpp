@@ -400,6 +400,17 @@ TEST_CASE("who looks makes nothing: no file, and no table in a file that is anot
     CHECK(files::read(folder / "text") == "hello");
 }
 
+TEST_CASE("a file of an older schema is upgraded only when that is asked for", "[inspect]") {
+    const shop of;
+    SQLite::Database{of.path(), SQLite::OPEN_READWRITE}.exec(
+        "DROP TABLE leasehold_anchor; UPDATE leasehold_meta SET schema_version = 1");
+    const outcome refused = of.inspect();
+    CHECK(refused.status == 1);
+    CHECK(refused.text.find("is not to be upgraded") != std::string::npos);
+    CHECK(of.inspect("--upgrade").status == 0);
+    CHECK(of.inspect().status == 0);
+}
+
 TEST_CASE("a file that keeps time by another clock is looked into with that, where there is one", "[inspect]") {
     const temporary_folder folder;
     const auto inspect = [&](const std::string& name) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -297,6 +298,28 @@ TEMPLATE_TEST_CASE("a fork while threads wait for work and others work: no child
     waits.join();
     works.join();
     CHECK(queue->stats().queues.front().leased == 0);
+}
+
+TEMPLATE_TEST_CASE("a fork while a thread steps the clock: no child waits for who steps it", "[fork]", EVERY_STORE) {
+    const TestType place;
+    manual_clock clock;
+    basic_lease_queue<manual_clock, typename TestType::store_type> queue{place.store(), clock};
+    std::promise<void> steps;
+    std::promise<void> forked;
+    const auto listening = [&, is_over = forked.get_future().share()] {
+        steps.set_value();
+        is_over.wait();
+    };
+    const manual_clock::step_listener listener{clock, listening};
+    std::thread stepping{[&] { clock.set(at(1)); }};
+    steps.get_future().wait();
+    const int status = status_of_child([&] {
+        must_be_refused("wait_claim",
+                        [&] { (void)queue.wait_claim(std::stop_token{}, {.owner = "A", .lease_for = 1h}); });
+    });
+    forked.set_value();
+    stepping.join();
+    CHECK(status == 0);
 }
 
 TEST_CASE("a child opens a file of its parent's for itself, where the parent had no lock on it", "[fork]") {

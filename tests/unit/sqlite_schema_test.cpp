@@ -51,6 +51,8 @@ TEST_CASE("a file of the first schema that is refused is not changed", "[sqlite]
     const std::string before = files::read(place.path());
     CHECK_THROWS_AS((basic_lease_queue<manual_clock, sqlite_store>{place.store()}), store_unsupported);
     CHECK_THROWS_AS((lease_queue{{place.path(), {.journal = journal_mode::wal}}}), store_unsupported);
+    CHECK_THROWS_WITH((lease_queue{{place.path(), {.upgrade = false}}}),
+                      contains("schema 1, and is not to be upgraded to schema 2"));
     CHECK(files::read(place.path()) == before);
 }
 

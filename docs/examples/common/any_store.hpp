@@ -45,6 +45,7 @@ struct opening {
     leasehold::millis busy_timeout = std::chrono::seconds{5};
     leasehold::event_sink on_event{};
     std::string schema = "leasehold";  ///< of a database
+    bool upgrade = true;               ///< a file of an older schema
 };
 
 /// Calls `call(queue)` with a queue of the kind that the place asks for.
@@ -52,7 +53,8 @@ template <class Call>
 auto with_queue(const std::string& place, opening how, const Call& call) {
     leasehold::queue_options options{.on_event = std::move(how.on_event)};
     if (!is_database(place)) {
-        leasehold::lease_queue queue{{place, {.busy_timeout = how.busy_timeout}}, {}, std::move(options)};
+        leasehold::lease_queue queue{
+            {place, {.busy_timeout = how.busy_timeout, .upgrade = how.upgrade}}, {}, std::move(options)};
         return call(queue);
     }
 #ifdef EXAMPLES_HAVE_POSTGRES

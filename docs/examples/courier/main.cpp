@@ -181,7 +181,8 @@ int parse_and_run(int count, char** arguments) {
     app.add_option("--data", data,
                    "Folder to keep jobs.db and effects.db in; without it, one that is removed at the end");
     app.add_option("--store", options.jobs,
-                   "Keep the queue in this file, or in this database (postgresql://…); then keep --data with it");
+                   "Keep the queue in this file, or in this database (postgresql://…); then keep --data with it (keep "
+                   "passwords in libpq's files: a command line is no secret)");
     app.add_option("--couriers", options.couriers, "How many processes deliver")
         ->check(CLI::Range(std::size_t{1}, most_couriers))
         ->capture_default_str();

@@ -44,6 +44,7 @@ struct request {
     std::optional<std::string> key{};
     pruning erase{};
     leasehold::requeue_options again{};
+    bool upgrades = false;
 };
 
 /// Whose clock a store keeps time by. A queue makes what is missing, and who only looks must not: throws where there is
@@ -123,6 +124,9 @@ public:
                         "no secret)")
             ->required();
         app_.add_option("--schema", asked_.schema, "Where a database has its store")->capture_default_str();
+        app_.add_flag("--upgrade", asked_.upgrades,
+                      "Bring a file of an older schema up to this program's: programs built with an older library "
+                      "cannot use it then");
         app_.add_flag("--json", asked_.how.in_json, "For machines: one document a line");
         app_.add_option("--queue", asked_.of.queue, "Only this queue");
         app_.add_option("--limit", asked_.of.limit, "So many leases are shown, and so many jobs set aside")
@@ -165,10 +169,11 @@ public:
         }
         const auto on = [&](auto& queue) { return signals ? watch(queue, asked_, *signals) : run(queue); };
         if (clock_of(asked_) == to_text(leasehold::clock_axis::boot)) {
-            leasehold::basic_lease_queue<leasehold::boot_clock, leasehold::sqlite_store> queue{{asked_.store}};
+            leasehold::basic_lease_queue<leasehold::boot_clock, leasehold::sqlite_store> queue{
+                {asked_.store, {.upgrade = asked_.upgrades}}};
             return on(queue);
         }
-        return any_store::with_queue(asked_.store, {.schema = asked_.schema}, on);
+        return any_store::with_queue(asked_.store, {.schema = asked_.schema, .upgrade = asked_.upgrades}, on);
     }
 
 private:

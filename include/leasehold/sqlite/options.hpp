@@ -35,6 +35,9 @@ struct sqlite_options {
     /// A network file system, or one in user space, is refused by its name. The one of this name is not: whoever sets
     /// it answers for that its locks hold between all who use the file, and that what was synced there lasts.
     std::string trusted_file_system{};
+    /// Whether a file of an older schema is brought up to this library's; a library that knows the older one alone
+    /// refuses it then. Where not, it is refused here, and stays as it is.
+    bool upgrade = true;
 };
 
 }  // namespace leasehold::inline v0_1_0

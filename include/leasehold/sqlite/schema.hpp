@@ -149,6 +149,13 @@ inline void check_axis(const meta& known, clock_axis axis) {
     }
 }
 
+inline void check_upgrade(const meta& known, bool is_wanted) {
+    if (known.version < schema_version && !is_wanted) {
+        throw store_unsupported{"the file has leasehold's schema " + std::to_string(known.version) +
+                                ", and is not to be upgraded to schema " + std::to_string(schema_version)};
+    }
+}
+
 inline void check_journal(file_connection& on, std::optional<journal_mode> wanted) {
     const journal_mode found = on.journal();
     if (wanted.value_or(found) != found) {
@@ -187,24 +194,27 @@ inline void make_schema(connection& on, std::optional<meta>& known, clock_axis a
 
 /// Makes the schema where the file has none, or an older one. Any number of processes may try at once: one of them does
 /// it.
-inline void attach(file_connection& on, clock_axis axis, std::optional<journal_mode> wanted) {
-    settle_file(on, wanted);
+inline void attach(file_connection& on, clock_axis axis, const sqlite_options& options) {
+    settle_file(on, options.journal);
     std::optional<meta> known;
+    const auto look = [&] {  // a file that is refused is not changed
+        known = check_schema(on);
+        if (known) {
+            check_axis(*known, axis);
+            check_upgrade(*known, options.upgrade);
+        }
+    };
     {
         const open_transaction reading{on, begin_read};
-        known = check_schema(on);
-    }
-    if (known) {
-        check_axis(*known, axis);  // a file that is refused is not changed
+        look();
     }
     if (!known || known->version < schema_version) {
         const open_transaction writing{on, begin_write};
-        known = check_schema(on);
+        look();
         make_schema(on, known, axis);
         on.commit();
     }
-    check_axis(*known, axis);
-    check_journal(on, wanted);  // somebody else may have made the file at the same moment
+    check_journal(on, options.journal);  // somebody else may have made the file at the same moment
 }
 
 }  // namespace leasehold::inline v0_1_0::detail::sqlite

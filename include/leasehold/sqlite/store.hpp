@@ -55,7 +55,7 @@ public:
             make_file(axis);
         }
         const detail::sqlite::line::place at = shared_->writing.take();
-        detail::sqlite::attach(at.on, axis, shared_->options.journal);
+        detail::sqlite::attach(at.on, axis, shared_->options);
     }
 
     /// Waits for the lock until the busy timeout, which runs from `since`, is over.
@@ -134,7 +134,7 @@ private:
         const detail::sqlite::unnamed_file fresh{shared_->path, options.file_mode};
         {
             detail::sqlite::file_connection on{fresh.path(), options, detail::sqlite::patience{options.busy_timeout}};
-            detail::sqlite::attach(on, axis, options.journal);
+            detail::sqlite::attach(on, axis, options);
             on.empty_log();  // the log does not come along; and what fails when a connection is closed, nobody is told
         }
         if (!fresh.publish(shared_->path)) {
