@@ -63,6 +63,16 @@ def mutants():
                         yield header, number + 1, line.strip(), changed.strip(), lines[:number] + [changed] + lines[number + 1:]
 
 
+def read_once(compiler, sources, folder):
+    """Has the compiler read the standard's headers that the mutants and their tests include; returns the flags to use it."""
+    files = [INCLUDE / header for header in MUTATED] + sources
+    standard = sorted({name for file in files for name in re.findall(r"^#include (<\w+>)$", file.read_text(), re.MULTILINE)})
+    prelude = pathlib.Path(folder) / "prelude.hpp"
+    prelude.write_text("".join(f"#include {name}\n" for name in standard))
+    subprocess.run([*compiler, "-x", "c++-header", str(prelude), "-o", f"{prelude}.gch"], check=True)
+    return ["-include", str(prelude)]
+
+
 def compile_against(compiler, header, text, sources):
     """Whether all sources compile with the mutated header, and what the compiler said."""
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +82,7 @@ def compile_against(compiler, header, text, sources):
         said = ""
         for source in sources:
             run = subprocess.run(
-                [compiler, "-std=c++20", "-fsyntax-only", f"-I{folder}", f"-I{INCLUDE}", str(source)],
+                [*compiler, "-fsyntax-only", f"-I{folder}", f"-I{INCLUDE}", str(source)],
                 capture_output=True, text=True, check=False)
             if run.returncode != 0:
                 return False, run.stderr
@@ -89,15 +99,18 @@ def main():
 
     sources = [TESTS / "static" / "rules_test.cpp", TESTS / "static" / "time_test.cpp"]
 
+    plain = [given.compiler, "-std=c++20"]
+
     def tried(mutant):
         header, _, _, _, text = mutant
-        compiles, said = compile_against(given.compiler, header, text, sources)
+        compiles, said = compile_against(compiler, header, text, sources)
         if compiles:
             return "survived", mutant, ""
         return ("killed" if ASSERTION.search(said) else "invalid"), mutant, said
 
-    counts = {"killed": 0, "equivalent": 0, "survived": 0, "invalid": 0}
-    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+    counts = {"killed": 0, "survived": 0, "invalid": 0}
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        compiler = plain + read_once(plain, sources, folder)
         for outcome, (header, number, original, changed, _), said in pool.map(tried, mutants()):
             counts[outcome] += 1
             if outcome != "killed" or given.verbose:

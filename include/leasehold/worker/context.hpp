@@ -130,8 +130,4 @@ private:
     const backoff& retry_after_;
 };
 
-/// What a handler returns.
-template <class Handler, class Queue>
-using handler_result = std::invoke_result_t<Handler&, const claimed_job&, job_context<Queue>&>;
-
 }  // namespace leasehold::inline v0_1_0

@@ -30,6 +30,7 @@
 #include <leasehold/worker/closing_time.hpp>
 #include <leasehold/worker/context.hpp>
 #include <leasehold/worker/counts.hpp>
+#include <leasehold/worker/handler.hpp>
 #include <leasehold/worker/options.hpp>
 #include <leasehold/worker/outcome.hpp>
 #include <leasehold/worker/places.hpp>
@@ -41,7 +42,7 @@ namespace leasehold::inline v0_1_0::detail {
 
 /// All that a worker does, a step at a time and without a thread of its own: jobs are claimed, begun, renewed, settled
 /// and given back. Its steps may be called by several threads.
-template <class Queue, class Handler>
+template <class Queue>
 class workbench {
 public:
     using work = assignment<Queue>;
@@ -49,10 +50,10 @@ public:
     /// Who sleeps in between, to do what is due, sleeps no longer than half of this.
     static constexpr std::chrono::milliseconds before_long{200};
 
-    workbench(Queue& queue, worker_options options, Handler handler)
+    workbench(Queue& queue, worker_options options, handler_ref<Queue> handler)
         : queue_{queue},
           options_{std::move(options)},
-          handler_{std::move(handler)},
+          handler_{handler},
           places_{options_.concurrency, options_.claim_ahead},
           closing_{options_.drain_timeout, options_.grace} {}
     workbench(const workbench&) = delete;
@@ -68,6 +69,13 @@ public:
     bell& alarm() const noexcept { return alarm_; }
     pace_point pace() const { return pace_of(queue_.clock()); }
     worker_counts counts() const { return tally_.read(); }
+
+    /// The stop: no more claims, and whoever waits for one goes.
+    void close() noexcept {
+        closing_.close();
+        places_.wake();
+        alarm_.ring();
+    }
 
     /// Whether nothing is in work, or on its way.
     bool is_empty() const { return places_.are_empty() && returns_.are_done(); }
@@ -227,6 +235,15 @@ public:
     }
     bool is_sending_back() const noexcept { return !returns_.are_done(); }
 
+    /// All of it, as long as the store answers.
+    bool send_all_back() {
+        bool answered = true;
+        while (answered && is_sending_back()) {
+            answered = send_back();
+        }
+        return answered;
+    }
+
     /// Whether `call` came to its end; what it throws is reported.
     template <class Call>
     bool guarded(worker_error::task doing, job_id id, const Call& call) const {
@@ -292,13 +309,8 @@ private:
     outcome called(member& job) noexcept {
         try {
             job_context<Queue> context{job, options_.retry_after};
-            if constexpr (std::is_void_v<handler_result<Handler, Queue>>) {
-                handler_(job.job(), context);
-                return done{};
-            } else {
-                outcome said{handler_(job.job(), context)};
-                return said.valueless_by_exception() ? failed("the outcome holds nothing") : std::move(said);
-            }
+            outcome said = handler_(job.job(), context);
+            return said.valueless_by_exception() ? failed("the outcome holds nothing") : std::move(said);
         } catch (const std::exception& error) {
             return failed(error.what());
         } catch (const std::string& error) {
@@ -414,7 +426,7 @@ private:
 
     Queue& queue_;
     worker_options options_;
-    Handler handler_;
+    handler_ref<Queue> handler_;
     job_places places_;
     closing_time closing_;
     roster<Queue> roster_{};
