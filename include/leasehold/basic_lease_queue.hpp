@@ -21,13 +21,13 @@
 #include <leasehold/clock.hpp>
 #include <leasehold/errors.hpp>
 #include <leasehold/event.hpp>
-#include <leasehold/group_commit.hpp>
 #include <leasehold/job.hpp>
 #include <leasehold/lease.hpp>
 #include <leasehold/rounds.hpp>
 #include <leasehold/session.hpp>
 #include <leasehold/settlement.hpp>
 #include <leasehold/store.hpp>
+#include <leasehold/transactor.hpp>
 #include <leasehold/waiter.hpp>
 
 namespace leasehold::inline v0_1_0 {
@@ -263,7 +263,8 @@ public:
     template <adoptable_by<Store, Clock> Connection>
     auto join(Connection& connection) {
         using transaction = decltype(store_.adopt(connection, clock_));
-        return basic_session<transaction>{this, [&] { return store_.adopt(connection, clock_); }, told()};
+        return basic_session<transaction>{this, [&] { return store_.adopt(connection, clock_); },
+                                          transactor_.is_told()};
     }
 
     /// Tells of what a joined session did, now that it is committed, and wakes who waits for a job.
@@ -271,7 +272,7 @@ public:
         if constexpr (requires { store_.wake(); }) {
             store_.wake();
         }
-        tell(events);
+        transactor_.tell(events);
     }
 
     // ---- Reading: never waits for a writer's lock longer than a commit takes ----------------------------------------
@@ -311,69 +312,13 @@ public:
     }
 
 private:
-    /// The one way into the store for everything that writes. `takes`: how many jobs the verb may claim.
+    using transactor = detail::transactor<Store, Clock>;
+
+    /// `takes`: how many jobs the verb may claim.
     template <class Verb>
     auto in_transaction(const Verb& verb, std::size_t takes = 0) {
         detail::session_mark::refuse_plain_verb(this);
-        std::vector<event> events;
-        auto answer = until_no_conflict([&] {
-            if constexpr (grouping_store<Store, Clock>) {
-                if (options_.group_limit > 1) {
-                    return in_group(verb, events, takes);
-                }
-            }
-            events.clear();
-            auto transaction = store_.begin(clock_);
-            detail::session session{transaction, told() ? &events : nullptr};
-            auto result = verb(session);
-            transaction.commit();
-            return result;
-        });  // the lock is gone from here on
-        tell(events);
-        return answer;
-    }
-
-    /// A transaction that the engine took back because it met another's runs again, as long as the store has patience.
-    template <class Run>
-    auto until_no_conflict(const Run& run) {
-        if constexpr (conflicting_store<Store>) {
-            const auto since = std::chrono::steady_clock::now();
-            for (;;) {
-                try {
-                    return run();
-                } catch (const store_conflict&) {
-                    if (!store_.may_try_again(since)) {
-                        throw;
-                    }
-                }
-            }
-        } else {
-            return run();
-        }
-    }
-
-    /// The same, together with what other threads do at the moment. May run the verb more than once.
-    template <class Verb>
-    auto in_group(const Verb& verb, std::vector<event>& events, std::size_t takes) {
-        using transaction = decltype(store_.begin(clock_));
-        using result = decltype(verb(std::declval<detail::session<transaction>&>()));
-        struct call final : detail::group_commit<transaction>::call {
-            call(const Verb& what, std::vector<event>* told, std::size_t takes) noexcept
-                : detail::group_commit<transaction>::call{takes}, verb{what}, events{told} {}
-            void run(transaction& in) override {
-                if (events != nullptr) {
-                    events->clear();
-                }
-                detail::session session{in, events};
-                answer.emplace(verb(session));
-            }
-            const Verb& verb;
-            std::vector<event>* events;
-            std::optional<result> answer{};
-        };
-        call mine{verb, told() ? &events : nullptr, takes};
-        group_.run(mine, [this](std::chrono::steady_clock::time_point since) { return store_.begin(clock_, since); });
-        return std::move(*mine.answer);
+        return transactor_.run(verb, takes);
     }
 
     /// The next instant at which there may be something, after a claim that got nothing: somebody was faster, or all
@@ -393,8 +338,8 @@ private:
         detail::session_mark::refuse_plain_verb(this);
         std::vector<event> events;
         // Told of after the session is gone, and with it the lock.
-        const publisher publishing{*this, events};
-        basic_session<std::invoke_result_t<const Open&>> session{this, open, told()};
+        const publisher publishing{transactor_, events};
+        basic_session<std::invoke_result_t<const Open&>> session{this, open, transactor_.is_told()};
         if constexpr (std::is_void_v<std::invoke_result_t<Work, decltype(session)&>>) {
             work(session);
             session.commit();
@@ -417,16 +362,6 @@ private:
         return first;
     }
 
-    void tell(std::span<const event> events) const {
-        for (const event& what : events) {
-            if (told()) {
-                detail::told_later::tell(options_.on_event, what);
-            }
-        }
-    }
-
-    bool told() const noexcept { return static_cast<bool>(options_.on_event); }
-
     auto view() const {
         detail::session_mark::refuse_plain_verb(this);
         return store_.view();
@@ -435,14 +370,13 @@ private:
     /// Publishes when it goes.
     class publisher {
     public:
-        publisher(const basic_lease_queue& queue, const std::vector<event>& events) noexcept
-            : queue_{queue}, events_{events} {}
+        publisher(const transactor& by, const std::vector<event>& events) noexcept : by_{by}, events_{events} {}
         publisher(const publisher&) = delete;
         publisher& operator=(const publisher&) = delete;
-        ~publisher() { queue_.tell(events_); }
+        ~publisher() { by_.tell(events_); }
 
     private:
-        const basic_lease_queue& queue_;
+        const transactor& by_;
         const std::vector<event>& events_;
     };
 
@@ -498,7 +432,7 @@ private:
     Store store_;
     Clock clock_;
     queue_options options_;
-    detail::group_commit<transaction_of<Store, Clock>> group_{options_.group_limit};
+    transactor transactor_{store_, clock_, options_};
 };
 
 }  // namespace leasehold::inline v0_1_0

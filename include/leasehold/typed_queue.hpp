@@ -28,6 +28,10 @@
 #include <leasehold/worker/claimed_job.hpp>
 #include <leasehold/worker/outcome.hpp>
 
+#ifdef __cpp_lib_jthread
+#include <stop_token>
+#endif
+
 namespace leasehold::inline v0_1_0 {
 
 /// Bytes that stand for no value: the job is set aside for a person, who reads `why`.

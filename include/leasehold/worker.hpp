@@ -48,7 +48,7 @@ public:
     void run(const std::stop_token& stop) { crew_.run(stop); }
 
     /// What has become of its jobs so far.
-    worker_counts counts() const { return bench_.counts(); }
+    worker_counts counts() const { return bench_.said().counts(); }
 
     // ---- The steps --------------------------------------------------------------------------------------------------
 

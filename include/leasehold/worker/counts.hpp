@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <mutex>
-
-#include <leasehold/worker/outcome.hpp>
 
 namespace leasehold::inline v0_1_0 {
 
@@ -23,34 +18,4 @@ struct worker_counts {
     friend bool operator==(const worker_counts&, const worker_counts&) noexcept = default;
 };
 
-namespace detail {
-
-/// The counts of several threads.
-class tally {
-public:
-    void count_claims(std::size_t many) noexcept { add(&worker_counts::claimed, many); }
-    void count_loss() noexcept { add(&worker_counts::lost); }
-    void count_lapse() noexcept { add(&worker_counts::lapsed); }
-    void count(const outcome& what) noexcept {
-        constexpr std::array counters{&worker_counts::finished, &worker_counts::failed, &worker_counts::released,
-                                      &worker_counts::set_aside, &worker_counts::settled};
-        add(counters[what.index()]);
-    }
-
-    worker_counts read() const {
-        const std::lock_guard lock{mutex_};
-        return counts_;
-    }
-
-private:
-    void add(std::uint64_t worker_counts::*which, std::uint64_t many = 1) noexcept {
-        const std::lock_guard lock{mutex_};
-        counts_.*which += many;
-    }
-
-    mutable std::mutex mutex_{};
-    worker_counts counts_{};
-};
-
-}  // namespace detail
 }  // namespace leasehold::inline v0_1_0

@@ -93,7 +93,7 @@ private:
     void work() {
         const std::stop_token stop = bench_.closing().stop_token();
         while (std::optional<waiting_job> next = bench_.jobs().take(stop, [this] { claim_waiting(); })) {
-            bench_.guarded(worker_error::task::giving_up, next->held.id, [&] {
+            bench_.said().guarded(worker_error::task::giving_up, next->held.id, [&] {
                 auto work = bench_.begin(std::move(*next));
                 bench_.perform(work);
                 while (!bench_.conclude(work)) {
@@ -141,7 +141,7 @@ private:
             const pace_point now = bench_.pace();
             beats.next =
                 std::min(beats.next, saturating_add(now, renew_every));  // a test's clock may have stepped back
-            bench_.guarded(worker_error::task::renewing, {}, [&] {
+            bench_.said().guarded(worker_error::task::renewing, {}, [&] {
                 if (bench_.closing().is_closing() && !std::exchange(has_given_back, true)) {
                     bench_.give_back();
                 } else if (now >= bench_.next_give_back()) {
@@ -169,7 +169,7 @@ private:
         for (;;) {
             const std::uint32_t heard = bench_.alarm().read();
             pace_point next = pace_point::max();
-            bench_.guarded(worker_error::task::renewing, {}, [&] { next = bench_.watch(); });
+            bench_.said().guarded(worker_error::task::renewing, {}, [&] { next = bench_.watch(); });
             if (bench_.closing().is_closing() && bench_.is_empty()) {
                 return;
             }

@@ -29,11 +29,11 @@
 #include <leasehold/worker/assignment.hpp>
 #include <leasehold/worker/closing_time.hpp>
 #include <leasehold/worker/context.hpp>
-#include <leasehold/worker/counts.hpp>
 #include <leasehold/worker/handler.hpp>
 #include <leasehold/worker/options.hpp>
 #include <leasehold/worker/outcome.hpp>
 #include <leasehold/worker/places.hpp>
+#include <leasehold/worker/reports.hpp>
 #include <leasehold/worker/returns.hpp>
 #include <leasehold/worker/roster.hpp>
 #include <leasehold/worker/running_job.hpp>
@@ -68,7 +68,9 @@ public:
     /// Rung where something is due before long.
     bell& alarm() const noexcept { return alarm_; }
     pace_point pace() const { return pace_of(queue_.clock()); }
-    worker_counts counts() const { return tally_.read(); }
+    /// What is said of it all.
+    reports& said() noexcept { return reports_; }
+    const reports& said() const noexcept { return reports_; }
 
     /// The stop: no more claims, and whoever waits for one goes.
     void close() noexcept {
@@ -91,7 +93,7 @@ public:
             return true;
         }
         std::vector<lease> got;
-        const bool answered = guarded(worker_error::task::claiming, {}, [&] {
+        const bool answered = reports_.guarded(worker_error::task::claiming, {}, [&] {
             if (std::optional<lease> first = wait_for_first(terms())) {
                 got.push_back(std::move(*first));
                 fill(got, room.size());
@@ -148,7 +150,7 @@ public:
             lose(begun, *refused);
         } else {
             const bool is_ours = begun.is_taken || (job.is_end_unknown() && !begun.is_handlers_doing);
-            tally_.count(is_ours ? *begun.come_to : outcome{settled{}});
+            reports_.over(is_ours ? *begun.come_to : outcome{settled{}});
         }
         return true;
     }
@@ -187,7 +189,7 @@ public:
 
     /// Renews what is held. False where the store did not answer.
     bool renew() {
-        return guarded(worker_error::task::renewing, {}, [&] {
+        return reports_.guarded(worker_error::task::renewing, {}, [&] {
             if (!closing_.is_over()) {
                 roster_.renew(queue_, options_.lease, [this] { return pace(); });
             }
@@ -217,20 +219,19 @@ public:
     /// Some of what goes back, in one transaction. False where the store did not answer.
     bool send_back() {
         std::vector<job_id> lapsed;
-        const bool answered = guarded(worker_error::task::settling, {}, [&] {
+        const bool answered = reports_.guarded(worker_error::task::settling, {}, [&] {
             returns_.send(
                 [&](const settlement& answer, bool is_back) {
                     if (is_back) {
-                        tally_.count(release_unspent{});
+                        reports_.over(release_unspent{});
                     } else {
-                        tally_.count_loss();
-                        options_.on_loss(answer);
+                        reports_.lost(answer);
                     }
                 },
                 [&](const lease& held) { return closing_.is_over() || queue_.time_left(held) <= millis{}; },
                 [&](const lease& held) { lapsed.push_back(held.id); });
         });
-        std::for_each(lapsed.begin(), lapsed.end(), [this](job_id id) { lapse(id); });
+        std::for_each(lapsed.begin(), lapsed.end(), [this](job_id id) { reports_.lapsed(id); });
         return answered;
     }
     bool is_sending_back() const noexcept { return !returns_.are_done(); }
@@ -242,18 +243,6 @@ public:
             answered = send_back();
         }
         return answered;
-    }
-
-    /// Whether `call` came to its end; what it throws is reported.
-    template <class Call>
-    bool guarded(worker_error::task doing, job_id id, const Call& call) const {
-        try {
-            call();
-            return true;
-        } catch (const std::exception& error) {
-            report(doing, id, error.what());
-            return false;
-        }
     }
 
 private:
@@ -279,10 +268,11 @@ private:
         if (got.empty()) {
             return;
         }
-        tally_.count_claims(got.size());
-        guarded(worker_error::task::giving_up, got.front().id, [&] { places_.put(std::move(got), soon_free); });
+        reports_.claimed(got.size());
+        reports_.guarded(worker_error::task::giving_up, got.front().id,
+                         [&] { places_.put(std::move(got), soon_free); });
         if (closing_.is_closing()) {
-            guarded(worker_error::task::giving_up, {}, [&] { give_back(); });
+            reports_.guarded(worker_error::task::giving_up, {}, [&] { give_back(); });
             alarm_.ring();
         }
     }
@@ -371,7 +361,7 @@ private:
         });
         begun.is_taken = static_cast<bool>(answer);
         if (!next.empty() && options_.claim_ahead > 0) {
-            guarded(worker_error::task::claiming, {}, [&] { fill(next, room.size()); });
+            reports_.guarded(worker_error::task::claiming, {}, [&] { fill(next, room.size()); });
         }
         accept(std::move(next), 1);
     }
@@ -380,7 +370,7 @@ private:
     void note_failure(work& begun, const char* why) {
         constexpr std::int32_t enough = 8;
         const std::uint64_t renewals = begun.at.job().renewals();
-        report(worker_error::task::settling, begun.at.job().job().round.id, why);
+        reports_.failed(worker_error::task::settling, begun.at.job().job().round.id, why);
         begun.renewals_then = begun.tries++ == 0 ? renewals : begun.renewals_then;
         if (begun.tries >= enough && renewals > begun.renewals_then + 1) {
             begun.come_to = failed(why);
@@ -397,30 +387,16 @@ private:
         if (!closing_.is_over() && job.time_left() > millis{}) {
             return false;
         }
-        lapse(job.job().round.id);
+        reports_.lapsed(job.job().round.id);
         return true;
     }
 
     void lose(work& begun, const settlement& refused) {
-        tally_.count_loss();
-        options_.on_loss(refused);
+        reports_.lost(refused);
         const done* const said = std::get_if<done>(&*begun.come_to);
         if (said != nullptr && !said->receipt.empty()) {
-            guarded(worker_error::task::leaving_a_receipt, begun.at.job().job().round.id,
-                    [&] { (void)!begun.at.job().leave_receipt(said->receipt); });
-        }
-    }
-
-    void lapse(job_id id) {
-        tally_.count_lapse();
-        report(worker_error::task::giving_up, id,
-               "the store took no answer: the lease runs out by itself, and its attempt stays spent");
-    }
-
-    void report(worker_error::task doing, job_id id, const char* what) const noexcept {
-        try {
-            options_.on_error({doing, id, what, std::current_exception()});
-        } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for the telling
+            reports_.guarded(worker_error::task::leaving_a_receipt, begun.at.job().job().round.id,
+                             [&] { (void)!begun.at.job().leave_receipt(said->receipt); });
         }
     }
 
@@ -431,7 +407,7 @@ private:
     closing_time closing_;
     roster<Queue> roster_{};
     returns<Queue> returns_{queue_};
-    tally tally_{};
+    reports reports_{options_};
     mutable bell alarm_{};
     std::atomic<bool> beat_soon_ = false;
     std::mutex mutex_{};
