@@ -5,6 +5,6 @@
 
 namespace {
 
-[[maybe_unused]] const bool is_held = places::hold_to_the_contract<places::memory>("memory");
+[[maybe_unused]] const bool memory_is_held = places::hold_to_the_contract<places::memory>("memory");
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace {
 
-[[maybe_unused]] const bool is_held = places::hold_to_the_contract<places::rollback_file>("rollback file") &&
-                                      places::hold_to_the_contract<places::wal_file>("wal file");
+[[maybe_unused]] const bool files_are_held = places::hold_to_the_contract<places::rollback_file>("rollback file") &&
+                                             places::hold_to_the_contract<places::wal_file>("wal file");
 
 }  // namespace
