@@ -246,7 +246,7 @@ constexpr verdict judge(const marker_view& presented, store_id here, const colum
         return verdict::not_leased;
     }
     const bool same_end = how == match::same_round || *row->lease_until == presented.lease_until;
-    if (row->owner != presented.owner || row->attempt != presented.attempt || !same_end) {
+    if (!detail::same_bytes(row->owner, presented.owner) || row->attempt != presented.attempt || !same_end) {
         return verdict::altered;
     }
     if (is_past(row->deadline, now)) {

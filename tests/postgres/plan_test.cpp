@@ -18,8 +18,6 @@ using namespace places;
 using leasehold::detail::postgres::low_water;
 using leasehold::detail::postgres::statements;
 
-std::vector<job> many(std::size_t count, const job& like) { return std::vector<job>(count, like); }
-
 /// Marks as SQL writes three arrays.
 std::string written(const std::vector<low_water::mark>& marks) {
     std::string priorities;
@@ -74,7 +72,7 @@ TEST_CASE("a claim looks at as many pages, whatever else is in the table", "[pla
     postgres place;
     postgres_lease_queue queue{place.store()};
     servers::client with = place.caller();
-    queue.enqueue_many(many(10, {.payload = "x"}));
+    queue.enqueue_many(std::vector<job>(10, {.payload = "x"}));
     const long alone = pages_of_a_claim(with);
     const auto measure = [&](const char* what) {
         const long pages = pages_of_a_claim(with);
@@ -82,15 +80,15 @@ TEST_CASE("a claim looks at as many pages, whatever else is in the table", "[pla
         CHECK(pages <= alone + 30);  // deeper indexes, and two more priorities
         std::cout << "figure: postgres pages of a claim, " << what << ": " << pages << " (alone " << alone << ")\n";
     };
-    queue.enqueue_many(many(20'000, {.payload = "x", .priority = 1, .delay = 24h}));
+    queue.enqueue_many(std::vector<job>(20'000, {.payload = "x", .priority = 1, .delay = 24h}));
     measure("20,000 delayed of a higher priority");
-    queue.enqueue_many(many(20'000, {.payload = "x", .priority = 2}));
+    queue.enqueue_many(std::vector<job>(20'000, {.payload = "x", .priority = 2}));
     for (int i = 0; i < 20; ++i) {
         queue.claim_many("A", 24h, 1000);
     }
     with.run("VACUUM leasehold.leasehold_job");
     measure("and 20,000 leased");
-    queue.enqueue_many(many(20'000, {.payload = "x"}));
+    queue.enqueue_many(std::vector<job>(20'000, {.payload = "x"}));
     measure("and 20,000 ready");
     with.run("UPDATE leasehold.leasehold_job SET state = 2, ended_by = 0, ended_at = 1 WHERE state = 1");
     with.run("VACUUM leasehold.leasehold_job");
@@ -125,7 +123,7 @@ TEST_CASE("while an old snapshot is kept, a claim passes over no more than was c
     postgres_lease_queue queue{place.store()};
     servers::client old = place.caller();
     servers::client with = place.caller();
-    queue.enqueue_many(many(12'000, {.payload = "x"}));
+    queue.enqueue_many(std::vector<job>(12'000, {.payload = "x"}));
     old.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
     old.run("SELECT count(*) FROM leasehold.leasehold_job");
     for (int i = 0; i < 10; ++i) {
@@ -152,10 +150,10 @@ TEST_CASE("a job that was on its way in for long is claimed in its place all the
     postgres place;
     postgres_lease_queue queue{place.store()};
     servers::client slow = place.caller();
-    queue.enqueue_many(many(3, {.payload = "early"}));
+    queue.enqueue_many(std::vector<job>(3, {.payload = "early"}));
     slow.begin();
     queue.join(slow.connection()).enqueue({.payload = "slow"});
-    queue.enqueue_many(many(20, {.payload = "late"}));
+    queue.enqueue_many(std::vector<job>(20, {.payload = "late"}));
     const auto claim_some = [&](int count, const char* expected) {
         for (int i = 0; i < count; ++i) {
             std::this_thread::sleep_for(40ms);  // some of these claims look where the open rows begin

@@ -45,8 +45,6 @@ int trips_of(const Call& call) {
     return round_trips - before;
 }
 
-std::vector<job> many(std::size_t count, const job& like) { return std::vector<job>(count, like); }
-
 TEMPLATE_TEST_CASE("a verb goes to the server as seldom as the protocol lets it", "[trips]", server_clock,
                    manual_clock) {
     postgres place;
@@ -62,7 +60,7 @@ TEMPLATE_TEST_CASE("a verb goes to the server as seldom as the protocol lets it"
         seen.emplace_back(what, trips);
     };
     count("enqueue", 3, [&] { queue.enqueue({.payload = "x"}); });
-    count("enqueue_many of 1,000", 3, [&] { queue.enqueue_many(many(1000, {.payload = "x"})); });
+    count("enqueue_many of 1,000", 3, [&] { queue.enqueue_many(std::vector<job>(1000, {.payload = "x"})); });
     count("claim", 2, [&] { held = queue.claim("A", 1h); });
     REQUIRE(held);
     count("renew", 2, [&] { CHECK(queue.renew(*held, 2h)); });
@@ -109,7 +107,7 @@ TEST_CASE("a claim locks as many rows as it takes, whatever the server believes 
         }
     };
     other.run("ANALYZE leasehold.leasehold_job");  // of an empty table
-    queue.enqueue_many(many(5000, {.payload = "x"}));
+    queue.enqueue_many(std::vector<job>(5000, {.payload = "x"}));
     look("it believes that there is nothing", 5000);
     other.run("ANALYZE leasehold.leasehold_job");
     other.run("DELETE FROM leasehold.leasehold_job WHERE id > 20");
@@ -160,7 +158,7 @@ TEST_CASE("a completion that waited for its row beyond the lease's end is expire
 TEST_CASE("each lock of a transaction that carries several calls is followed by a look at the clock", "[clock]") {
     postgres place;
     postgres_lease_queue queue{place.store()};
-    queue.enqueue_many(many(2, {.payload = "x"}));
+    queue.enqueue_many(std::vector<job>(2, {.payload = "x"}));
     const std::vector<record> rows = queue.list().items;
     servers::client other = place.caller();
     other.begin();

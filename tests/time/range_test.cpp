@@ -11,22 +11,22 @@ namespace {
 
 using namespace places;
 
-constexpr instant first = instant::min() + 1ms;  ///< the earliest that can be judged by
-constexpr instant last = instant::max() - 1ms;   ///< the latest
+constexpr instant earliest = instant::min() + 1ms;  ///< the earliest that can be judged by
+constexpr instant latest = instant::max() - 1ms;    ///< the latest
 constexpr millis forever = std::chrono::hours::max();
 
 TEMPLATE_TEST_CASE("a lease at the earliest instants ends where it should", "[time][range]", TIMED_STORES) {
     queue_in<TestType> q;
-    q.clock.set(first);
+    q.clock.set(earliest);
     q.queue.enqueue({.payload = "x"});
     const lease held = q.taken("A", 2ms);
-    CHECK(held.granted == first);
-    CHECK(held.lease_until == first + 2ms);
+    CHECK(held.granted == earliest);
+    CHECK(held.lease_until == earliest + 2ms);
     CHECK(q.queue.time_left(held) == millis{2ms});
-    q.clock.set(first + 1ms);
+    q.clock.set(earliest + 1ms);
     CHECK(q.queue.checkpoint(held, "c"));
     CHECK_FALSE(q.queue.claim("B", 1ms));
-    q.clock.set(first + 2ms);
+    q.clock.set(earliest + 2ms);
     CHECK(q.queue.finish(held).why == verdict::expired);
     const lease next = q.taken("B", 1ms);
     CHECK(next.token == claim_token{2});
@@ -51,7 +51,7 @@ TEMPLATE_TEST_CASE("a lease from before the epoch to after it ends where it shou
 
 TEMPLATE_TEST_CASE("a lease that is longer than the range ends with it, and never while a clock can be read",
                    "[time][range]", TIMED_STORES) {
-    for (const instant start : {first, at(0), last}) {
+    for (const instant start : {earliest, at(0), latest}) {
         queue_in<TestType> q;
         INFO("from " << to_text(start));
         q.clock.set(start);
@@ -63,7 +63,7 @@ TEMPLATE_TEST_CASE("a lease that is longer than the range ends with it, and neve
         CHECK(q.queue.time_left(held) == saturating_subtract(end, start));
         CHECK(q.queue.renew(held, forever));
         CHECK(held.lease_until == end);
-        q.clock.set(std::min(last, end - 1ms));
+        q.clock.set(std::min(latest, end - 1ms));
         CHECK(q.queue.checkpoint(held, "c"));
         CHECK_FALSE(q.queue.claim("B", 1ms));
         CHECK(q.queue.renew(held, forever));
@@ -77,26 +77,26 @@ TEMPLATE_TEST_CASE("a lease that is longer than the range ends with it, and neve
 
 TEMPLATE_TEST_CASE("the last millisecond of the range is a lease like another", "[time][range]", TIMED_STORES) {
     queue_in<TestType> q;
-    q.clock.set(last - 1ms);
+    q.clock.set(latest - 1ms);
     q.queue.enqueue({.key = "1"});
     q.queue.enqueue({.key = "2"});
     const lease short_one = q.taken("A", 1ms);
     const lease at_the_end = q.taken("A", 2ms);
     CHECK(at_the_end.lease_until == instant::max());
-    q.clock.set(last);
+    q.clock.set(latest);
     CHECK(q.queue.finish(short_one).why == verdict::expired);
     CHECK(q.queue.finish(at_the_end));
     CHECK(q.taken("B", 1ms).key == "1");
     q.clock.set(instant::max());  // no reading: nothing is judged by it
     CHECK_THROWS_AS(q.queue.claim("C", 1ms), store_unsupported);
     CHECK_THROWS_AS(q.queue.finish(at_the_end), store_unsupported);
-    q.clock.set(last);
+    q.clock.set(latest);
     CHECK_FALSE(q.queue.claim("C", 1ms));
 }
 
 TEMPLATE_TEST_CASE("delays, retries and deadlines are held at the end of the range", "[time][range]", TIMED_STORES) {
     queue_in<TestType> q;
-    q.clock.set(last);
+    q.clock.set(latest);
     const job_id delayed = q.queue.enqueue({.delay = forever}).id;
     const job_id retried = q.queue.enqueue({.payload = "x", .expires_in = forever}).id;
     CHECK(q.queue.fail(q.taken(), "e", forever));
@@ -105,7 +105,7 @@ TEMPLATE_TEST_CASE("delays, retries and deadlines are held at the end of the ran
     }
     CHECK(q.queue.find(retried)->deadline == instant::max());
     CHECK_FALSE(q.queue.claim("B", forever));
-    CHECK_THROWS_AS(q.queue.enqueue({.deadline = last}), std::invalid_argument);
+    CHECK_THROWS_AS(q.queue.enqueue({.deadline = latest}), std::invalid_argument);
     // Nobody waits for that either: cancelled and requeued, they are there at once.
     for (const auto& [id, token] : {std::pair{delayed, claim_token{0}}, std::pair{retried, claim_token{1}}}) {
         CHECK(q.queue.cancel(id));
@@ -117,10 +117,10 @@ TEMPLATE_TEST_CASE("delays, retries and deadlines are held at the end of the ran
 TEMPLATE_TEST_CASE("a clock that runs from one end of the range to the other ends every lease on its way",
                    "[time][range]", TIMED_STORES) {
     queue_in<TestType> q;
-    q.clock.set(first);
+    q.clock.set(earliest);
     q.queue.enqueue({.payload = "x", .max_attempts = 100});
     std::vector<lease> rounds;
-    for (const instant now : {first, at(-1), at(0), at(1), last}) {
+    for (const instant now : {earliest, at(-1), at(0), at(1), latest}) {
         q.clock.set(now);
         for (const lease& before : rounds) {
             CHECK(q.queue.finish(before).why != verdict::applied);
@@ -129,7 +129,7 @@ TEMPLATE_TEST_CASE("a clock that runs from one end of the range to the other end
         CHECK(rounds.back().token.value == static_cast<std::int64_t>(rounds.size()));
     }
     // And back: a lease that ends at the end of the range is held until somebody revokes it.
-    q.clock.set(first);
+    q.clock.set(earliest);
     CHECK_FALSE(q.queue.claim("B", 1ms));
     CHECK(q.queue.time_left(rounds.back()) > millis{});
     CHECK(q.queue.revoke(rounds.back().id, rounds.back().token));

@@ -38,6 +38,22 @@ marker example() {
     return m;
 }
 
+TEST_CASE("two texts are the same where each of their bytes is, however long they are", "[text]") {
+    for (std::size_t size = 0; size <= 40; ++size) {
+        std::string text(size, 'x');
+        INFO("of " << size << " bytes");
+        REQUIRE(detail::same_bytes(text, std::string(size, 'x')));
+        REQUIRE_FALSE(detail::same_bytes(text, text + 'x'));
+        for (char& byte : text) {
+            const std::string before = text;
+            byte = '\0';
+            REQUIRE_FALSE(detail::same_bytes(text, before));
+            REQUIRE_FALSE(detail::same_bytes(before, text));
+            byte = 'x';
+        }
+    }
+}
+
 TEST_CASE("ids, tokens, states, reasons and markers print readably", "[text]") {
     CHECK(printed(job_id{17}) == "17");
     CHECK(printed(claim_token{3}) == "3");
