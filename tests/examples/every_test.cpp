@@ -16,11 +16,13 @@ using namespace places;
 
 TEST_CASE("three programs on one file say each line once, and leave none out", "[periodic]") {
     const temporary_folder folder;
-    const std::string one =
-        "timeout -s TERM 2 " LEASEHOLD_EVERY " 50ms " + (folder / "jobs.db") + " --make-up 1000000 & ";
+    const auto one = [&](int seconds) {
+        return programs::interrupted(LEASEHOLD_EVERY " 50ms " + (folder / "jobs.db") + " --make-up 1000000", seconds,
+                                     "TERM") +
+               " & ";
+    };
     // The first is stopped on the way.
-    const programs::outcome seen = programs::run("timeout -s TERM 1 " LEASEHOLD_EVERY " 50ms " + (folder / "jobs.db") +
-                                                 " --make-up 1000000 & " + one + one + "wait");
+    const programs::outcome seen = programs::run(one(1) + one(2) + one(2) + "wait");
     INFO(seen.text);
     std::vector<std::int64_t> dues;
     std::set<std::string> authors;

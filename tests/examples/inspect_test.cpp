@@ -446,7 +446,8 @@ TEST_CASE("a command line that makes no sense is refused, and says why", "[inspe
 /// What a terminal of 24 lines and 60 columns is sent, and then shows.
 TEST_CASE("a watch draws frames in place, no line longer than the terminal, and leaves it as it was", "[inspect]") {
     const shop s;
-    const std::string watching = "stty rows 12 cols 60; timeout -s INT 1 " + s.command("--watch --every 100ms");
+    const std::string watching =
+        "stty rows 12 cols 60; " + programs::interrupted(s.command("--watch --every 100ms"), 1, "INT");
     const outcome seen = programs::run("script -qec '" + watching + "' /dev/null </dev/null");
     INFO(seen.text);
     CHECK(seen.text.substr(0, 14) == "\033[?1049h\033[?25l");
@@ -469,10 +470,12 @@ TEST_CASE("a watch draws frames in place, no line longer than the terminal, and 
     CHECK_THAT(text, contains("more lines"));
 
     // In a pipe frames follow each other, without a word to a terminal; for machines, a document a line.
-    const outcome piped = programs::run("timeout -s TERM 1 " + s.command("--watch --every 100ms"));
+    const outcome piped = programs::run(programs::interrupted(s.command("--watch --every 100ms"), 1, "TERM"));
     CHECK(piped.text.find('\033') == std::string::npos);
     CHECK(piped.text.find("leases (2)") != piped.text.rfind("leases (2)"));
-    std::istringstream documents{programs::run("timeout -s TERM 1 " + s.command("--json --watch --every 100ms")).text};
+    const outcome for_machines =
+        programs::run(programs::interrupted(s.command("--json --watch --every 100ms"), 1, "TERM"));
+    std::istringstream documents{for_machines.text};
     std::size_t count = 0;
     for (std::string line; std::getline(documents, line); ++count) {
         CHECK(json::parse(line)["leases"].size() == 2);

@@ -29,4 +29,10 @@ inline outcome run(const std::string& command) {
     return seen;
 }
 
+/// A command that gets a signal once so many seconds are over. `timeout` would send a SIGCONT after it; with that, the
+/// leak sanitizer's own stop at the program's end can be lost, and then it waits for ever.
+inline std::string interrupted(const std::string& command, int seconds, const std::string& signal) {
+    return "timeout --foreground -s " + signal + ' ' + std::to_string(seconds) + ' ' + command;
+}
+
 }  // namespace programs
