@@ -29,10 +29,12 @@ constexpr std::size_t share = 1;
 constexpr std::size_t share = 1;
 #endif
 
-/// How a process is to end: some time after it began to work, or before a system call, where its work sees to that.
+/// How a process is to end: some time after it began to work, or had its first answer; or before a system call, where
+/// its work sees to that.
 struct sentence {
     std::optional<std::uint64_t> at_call{};
     std::chrono::microseconds after{};
+    bool is_answered_first = false;
 };
 
 /// What was seen in all.
@@ -64,7 +66,8 @@ public:
     /// Returns once it has ended: true where it was killed, false where it had done all of its work before.
     bool was_killed() {
         if (!how_.at_call) {
-            while (!on_.is_under_way()) {
+            const auto latest = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+            while (!has_begun() && std::chrono::steady_clock::now() < latest) {
                 std::this_thread::yield();
             }
             std::this_thread::sleep_for(how_.after);
@@ -75,6 +78,15 @@ public:
     }
 
 private:
+    bool has_begun() const {
+        if (!how_.is_answered_first) {
+            return on_.is_under_way();
+        }
+        bool is_answered = false;
+        on_.each([&](const noted_call& call) { is_answered = is_answered || call.is_answered(); });
+        return is_answered;
+    }
+
     sentence how_;
     notes& on_;
     processes::child victim_;

@@ -32,7 +32,7 @@ public:
         const std::uint64_t first = ++runs_ * 10'000;
         const bool is_full = before_.size() > 40;
         // To connect takes a while; what it is killed at then is its work.
-        const crash::sentence how{.after = std::chrono::microseconds{15'000 + chance_() % 50'000}};
+        const crash::sentence how{.after = std::chrono::microseconds{chance_() % 50'000}, .is_answered_first = true};
         crash::condemned worker{how, told, [&] {
                                     const auto queue = opened();
                                     crash::work_on(*queue, told, first, is_full, from);
