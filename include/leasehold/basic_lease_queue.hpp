@@ -109,7 +109,6 @@ public:
         }
         detail::waiter waiter{clock_, store_, stop, terms.wait};
         for (;;) {
-            waiter.look();
             const std::optional<instant> next = next_vesting(queues);
             const bool has_vested = next && !rules::must_wait(*next, now());
             if (has_vested) {

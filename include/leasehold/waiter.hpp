@@ -32,13 +32,11 @@ public:
     waiter& operator=(const waiter&) = delete;
     ~waiter() = default;
 
-    /// To be called before the rows are asked: a change after that is noticed.
-    void look() { seen_ = changes(); }
-
-    /// Waits for a change since the last look, for `next`, or for the next look that is due anyway: some commits say
-    /// nothing, those of foreign programs for one, and a wall clock that is set does not either. False once there is no
-    /// more to wait for: the stop, or the end.
-    bool wait(std::optional<instant> next) const {
+    /// Waits for a change since this was made, or since the last wait was over, so that one while the rows are asked is
+    /// noticed; for `next`; or for the next look that is due anyway: some commits say nothing, those of foreign programs
+    /// for one, and a wall clock that is set does not either. False once there is no more to wait for: the stop, or the
+    /// end.
+    bool wait(std::optional<instant> next) {
         using clock = std::chrono::steady_clock;
         const clock::time_point look = clock::now() + between_looks;
         for (;;) {
@@ -48,7 +46,9 @@ public:
             }
             const millis to_next = next ? saturating_subtract(*next, read_clock(clock_, store_).at) : longest;
             const auto to_look = std::chrono::ceil<std::chrono::milliseconds>(look - clock::now());
-            if (to_next <= millis{} || changes() != seen_ || to_look.count() <= 0) {
+            if (const std::uint32_t is_now = changes();
+                to_next <= millis{} || is_now != seen_ || to_look.count() <= 0) {
+                seen_ = is_now;
                 return true;
             }
             sleep(std::min({millis{to_look}, to_next, saturating_subtract(end_, now)}));

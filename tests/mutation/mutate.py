@@ -99,7 +99,7 @@ def main():
 
     sources = [TESTS / "static" / "rules_test.cpp", TESTS / "static" / "time_test.cpp"]
 
-    plain = [given.compiler, "-std=c++20"]
+    compiler = [given.compiler, "-std=c++20"]
 
     def tried(mutant):
         header, _, _, _, text = mutant
@@ -110,7 +110,7 @@ def main():
 
     counts = {"killed": 0, "survived": 0, "invalid": 0}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        compiler = plain + read_once(plain, sources, folder)
+        compiler += read_once(compiler, sources, folder)
         for outcome, (header, number, original, changed, _), said in pool.map(tried, mutants()):
             counts[outcome] += 1
             if outcome != "killed" or given.verbose:
