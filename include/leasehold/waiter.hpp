@@ -33,9 +33,9 @@ public:
     ~waiter() = default;
 
     /// Waits for a change since this was made, or since the last wait was over, so that one while the rows are asked is
-    /// noticed; for `next`; or for the next look that is due anyway: some commits say nothing, those of foreign programs
-    /// for one, and a wall clock that is set does not either. False once there is no more to wait for: the stop, or the
-    /// end.
+    /// noticed; for `next`; or for the next look that is due anyway: some commits say nothing, those of foreign
+    /// programs for one, and a wall clock that is set does not either. False once there is no more to wait for: the
+    /// stop, or the end.
     bool wait(std::optional<instant> next) {
         using clock = std::chrono::steady_clock;
         const clock::time_point look = clock::now() + between_looks;
