@@ -13,21 +13,12 @@
 
 #include "crash/notes.hpp"
 #include "support/processes.hpp"
+#include "support/sanitizers.hpp"
 
 namespace crash {
 
 /// Under a sanitizer a fork copies very much, so there are fewer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t share = 8;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::size_t share = 8;
-#else
-constexpr std::size_t share = 1;
-#endif
-#else
-constexpr std::size_t share = 1;
-#endif
+constexpr std::size_t share = sanitizers::address || sanitizers::thread ? 8 : 1;
 
 /// How a process is to end: some time after it began to work, or had its first answer; or before a system call, where
 /// its work sees to that.

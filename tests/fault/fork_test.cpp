@@ -22,6 +22,7 @@
 #include "support/neighbour.hpp"
 #include "support/places.hpp"
 #include "support/processes.hpp"
+#include "support/sanitizers.hpp"
 
 namespace {
 
@@ -245,6 +246,7 @@ TEMPLATE_TEST_CASE("a fork while another thread leads a commit: the child is ref
     for (const char* const key : {"a", "b"}) {
         followers.emplace_back([&, key] { queue->enqueue({.key = key}); });
     }
+    processes::wait_until_threads_wait(3);  // the leader at its sync, the others for it
     for (int round = 0; round < 10; ++round) {
         CHECK(status_of_child([&] {
                   for (const auto& [name, call] : every_use(*queue, *held)) {
@@ -268,6 +270,12 @@ TEMPLATE_TEST_CASE("a fork while another thread leads a commit: the child is ref
 
 TEMPLATE_TEST_CASE("a fork while threads wait for work and others work: no child waits for what is not there", "[fork]",
                    EVERY_STORE) {
+    // The C library holds its allocator still while it forks. The sanitizer's, which takes its place, is left to the
+    // child as it was, for ever locked if a thread was in it.
+    if (sanitizers::address) {
+        WARN("Left out under AddressSanitizer, whose allocator does not outlive a fork amid other threads' calls.");
+        return;
+    }
     TestType place;
     using queue_type = basic_lease_queue<manual_clock, typename TestType::store_type>;
     auto queue = std::make_unique<queue_type>(place.store(), manual_clock{});

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -19,6 +21,25 @@
 
 /// Real child processes, started at the same instant.
 namespace processes {
+
+/// Whether a thread, given by its folder in /proc, sleeps in the kernel until a word changes, or is woken.
+inline bool is_waiting(const std::filesystem::path& thread) {
+    std::string call;
+    std::ifstream{thread / "syscall"} >> call;
+    return call == std::to_string(SYS_futex);
+}
+
+/// Returns once `count` threads of this process wait so.
+inline void wait_until_threads_wait(std::ptrdiff_t count) {
+    const auto waiting = [] {
+        const std::filesystem::directory_iterator threads{"/proc/self/task"};
+        return std::count_if(begin(threads), end(threads),
+                             [](const auto& thread) { return is_waiting(thread.path()); });
+    };
+    while (waiting() < count) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+}
 
 /// A pipe; both ends close with it.
 class pipe_ends {
@@ -162,8 +183,7 @@ public:
 
     /// Returns once its thread sleeps in the kernel until a word changes, or is woken.
     void wait_until_it_waits() const {
-        for (std::string call; call != std::to_string(SYS_futex);) {
-            std::ifstream{"/proc/" + std::to_string(pid_) + "/syscall"} >> call;
+        while (!is_waiting("/proc/" + std::to_string(pid_))) {
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
     }
