@@ -18,6 +18,13 @@ if [ ! -e "$kept" ]; then
     echo "kept: $kept"
 fi
 
+kept=$schemas/ledger_1.sql # there has been one only
+if [ ! -e "$kept" ]; then
+    LEASEHOLD_KEPT_FILE=$folder/ledger.db "$1" "[.keep_ledger]" >/dev/null
+    sqlite3 "$folder/ledger.db" .dump >"$kept"
+    echo "kept: $kept"
+fi
+
 kept=$schemas/postgres_$(number_in "$include/postgres/sql.hpp").sql
 if [ $# -gt 1 ] && [ ! -e "$kept" ]; then
     LEASEHOLD_KEPT_FILE=$folder/kept.sql "$2" "[.keep]"

@@ -3,15 +3,24 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <leasehold/receiver_ledger.hpp>
+
 #include "release/released_store.hpp"
+#include "support/files.hpp"
 #include "support/places.hpp"
 
 namespace {
 
+using namespace std::string_literals;
+
 constexpr int newest = leasehold::detail::sqlite::schema_version;
+
+constexpr std::string_view round_text = "000102030405060708090a0b0c0d0e0f/7/2";
+const auto none = [](SQLite::Database&) { return "made anew"; };
 
 std::string statements_in(const std::string& path) {
     SQLite::Database file{path, SQLite::OPEN_READONLY};
@@ -48,6 +57,35 @@ TEST_CASE("a schema that was released is never changed under its number", "[rele
     make(folder / "kept.db", released::read(released::kept("sqlite", newest)).sql);
     { leasehold::basic_lease_queue made{leasehold::sqlite_store{folder / "made.db"}, leasehold::manual_clock{}}; }
     CHECK(statements_in(folder / "kept.db") == statements_in(folder / "made.db"));
+}
+
+TEST_CASE("this version goes on with a receiver's ledger that was released", "[release]") {
+    const places::temporary_folder folder;
+    const std::string path = folder / "ledger.db";
+    make(path, files::read(released::kept("ledger", 1).string()));
+    leasehold::receiver_ledger ledger{path};
+    { const leasehold::receiver_ledger made{folder / "made.db"}; }
+    CHECK(statements_in(path) == statements_in(folder / "made.db"));
+
+    const auto known = ledger.apply("order-1", "one burrito \0"s, {}, none);
+    CHECK(known.what == leasehold::delivery::duplicate);
+    CHECK(known.answer == "eaten \0 größe"s);
+    CHECK(ledger.apply("order-1", "two", {}, none).what == leasehold::delivery::conflict);
+    auto round = leasehold::claim_round::from_text(round_text);
+    REQUIRE(round);
+    CHECK(ledger.apply("order-2", "with its round", round, none).answer.empty());
+    CHECK(ledger.apply("order-2", "other", round, none).what == leasehold::delivery::conflict);
+    round->token.value = 1;
+    CHECK(ledger.apply("order-2", "other", round, none).what == leasehold::delivery::stale);
+    CHECK(ledger.apply("order-3", "new", round, none).what == leasehold::delivery::applied);
+}
+
+TEST_CASE("keeps a ledger for later versions, where it is asked for", "[.keep_ledger]") {
+    const char* const path = std::getenv("LEASEHOLD_KEPT_FILE");
+    REQUIRE(path != nullptr);
+    leasehold::basic_receiver_ledger ledger{path, {}, leasehold::manual_clock{released::made_at}};
+    ledger.apply("order-1", "one burrito \0"s, {}, [](SQLite::Database&) { return "eaten \0 größe"s; });
+    ledger.apply("order-2", "with its round", leasehold::claim_round::from_text(round_text), [](SQLite::Database&) {});
 }
 
 TEST_CASE("keeps a file for later versions, where it is asked for", "[.keep]") {
