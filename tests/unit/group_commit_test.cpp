@@ -41,7 +41,7 @@ struct crowded {
                      synchronous_mode mode = synchronous_mode::off)
         : queue{counting_store{sqlite_store{path(), {.synchronous = mode, .busy_timeout = busy_timeout}}, begun}, clock,
                 std::move(how)},
-          other{path(), SQLite::OPEN_READWRITE} {}
+          other{path(), SQLite::OPEN_READWRITE, 30'000} {}  // its commit may meet who looks for the lock
 
     std::string path() const { return folder / "jobs.db"; }
 

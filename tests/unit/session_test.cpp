@@ -284,7 +284,8 @@ TEMPLATE_TEST_CASE("transact on the caller's connection waits for locks as the q
     basic_lease_queue queue{sqlite_store{place.path(), {.journal = TestType::journal, .busy_timeout = 50ms}}, clock};
     basic_lease_queue patient{sqlite_store{place.path(), {.busy_timeout = 30s}}, clock};
     SQLite::Database callers{place.path(), SQLite::OPEN_READWRITE};  // which does not wait itself
-    SQLite::Database other{place.path(), SQLite::OPEN_READWRITE};
+    // Which does: its commit may meet who looks whether the lock is free.
+    SQLite::Database other{place.path(), SQLite::OPEN_READWRITE, 30'000};
     other.exec("BEGIN IMMEDIATE");
     CHECK_THROWS_AS(queue.transact(callers, [](auto& session) { session.enqueue({.key = "1"}); }), store_busy);
     CHECK(queue.list().items.empty());
